@@ -1,0 +1,109 @@
+/* call.c - entering and leaving an MPI call when it is not the plain case of call.h.
+ *
+ * What one gets wrong here: an exception or a longjmp out of an error handler leaves a wrapper
+ * without passing rkc_mpi_leave. The stack grows downwards, so an entry from the address of
+ * the frame on record, or from above it, proves that frame gone.
+ */
+#include "autoconf.h"
+
+#include "call.h"
+
+struct rkc_mpi_function rkc_mpi_functions[RKC_MPI_FUNCTIONS] = {
+#define CALL(name, ...) {"MPI_" #name, 0, NULL},
+#define CALL_C(name, ...) {"MPI_" #name, 0, NULL}, RKC_MPI_LARGE({"MPI_" #name "_c", 0, NULL},)
+#define CALL_BY_HAND(name) {"MPI_" #name, 0, NULL},
+#include "mpi_calls.def"
+#undef CALL
+#undef CALL_C
+#undef CALL_BY_HAND
+};
+
+int rkc_mpi_concurrent;
+
+void rkc_mpi_set_threads(int level)
+{
+    if (level == MPI_THREAD_MULTIPLE)
+        rkc_mpi_concurrent = 1;
+}
+
+static struct rkc_region *region_of(struct rkc_mpi_function *function)
+{
+    struct rkc_region *region = atomic_load_explicit(&function->region, memory_order_acquire);
+    if (!region) {
+        region = rkc_private_mpi_region(function->name);
+        atomic_store_explicit(&function->unit, region->unit, memory_order_relaxed);
+        atomic_store_explicit(&function->region, region, memory_order_release);
+    }
+    return region;
+}
+
+/* The function whose region this is, or NULL. */
+static struct rkc_mpi_function *function_of(uint32_t unit)
+{
+    for (int i = 0; i < RKC_MPI_FUNCTIONS; i++)
+        if (atomic_load_explicit(&rkc_mpi_functions[i].unit, memory_order_relaxed) == unit)
+            return &rkc_mpi_functions[i];
+    return NULL;
+}
+
+static int is_mpi(const struct rkc_thread *thread, const struct rkc_node *node)
+{
+    const struct rkc_region_block *block = rkc_image_at(thread->base, node->region);
+    return block->kind == RKC_REGION_MPI;
+}
+
+/* End the call that was left without its wrapper's knowledge, if it is still open: the
+ * outermost MPI node above the open one. */
+static void abandon(struct rkc_thread *thread)
+{
+    const struct rkc_node *found = NULL;
+    const struct rkc_node *node = rkc_hot_open(thread);
+    for (; node->parent; node = rkc_image_at(thread->base, node->parent))
+        if (is_mpi(thread, node))
+            found = node;
+    thread->mpi_frame = NULL;
+    struct rkc_mpi_function *function = found ? function_of(found->region) : NULL;
+    if (function)
+        rkc_private_end(region_of(function), rkc_clock_ticks());
+}
+
+static uint32_t gate_of(const struct rkc_thread *thread)
+{
+    return thread ? atomic_load_explicit(&thread->gate, memory_order_relaxed) : 0;
+}
+
+void rkc_mpi_enter_slow(struct rkc_mpi_call *call, struct rkc_mpi_function *function,
+                        const char *frame)
+{
+    call->thread = NULL;
+    call->node = NULL;
+    struct rkc_thread *thread = rkc_private_thread;
+    if (gate_of(thread) && thread->mpi_frame) {
+        if (frame < thread->mpi_frame)
+            return;
+        abandon(thread);
+    }
+    if ((gate_of(thread) & RKC_GATE_PAUSED) || !rkc_private_start())
+        return;
+    struct rkc_region *region = region_of(function);
+    if (!region->unit)
+        return;
+    struct rkc_node *begun = rkc_private_begin(region);
+    thread = rkc_private_thread;
+    if (!gate_of(thread))
+        return;
+    call->thread = thread;
+    call->node = begun;
+    /* Calls nested too deep share the node "(deep)", and its traffic. */
+    if (!begun && rkc_hot_open(thread)->depth > RKC_DEPTH_MAX)
+        call->node = rkc_hot_open(thread);
+    call->begin = begun ? begun->begin : rkc_clock_ticks();
+    thread->mpi_frame = frame;
+}
+
+void rkc_mpi_leave_slow(struct rkc_mpi_call *call, struct rkc_mpi_function *function)
+{
+    rkc_private_end(region_of(function), call->end);
+    if (!gate_of(call->thread))
+        call->thread = NULL;
+}

@@ -1,0 +1,105 @@
+/* call.h - one intercepted MPI call, from entry to return.
+ *
+ *   struct rkc_mpi_call call;
+ *   rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Send));
+ *   int rc = PMPI_Send(...);
+ *   rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Send));
+ *   if (call.thread) it was recorded, and call.node is its call path
+ *
+ * Only the outermost call counts: what MPI, or a callback in it, calls in turn passes through.
+ */
+#ifndef RKC_PMPI_CALL_H
+#define RKC_PMPI_CALL_H
+
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "hot.h"
+#include "runtime.h"
+
+#ifdef RKC_HAVE_MPI_LARGE_COUNT
+#define RKC_MPI_LARGE(...) __VA_ARGS__
+#else
+#define RKC_MPI_LARGE(...)
+#endif
+
+/* RKC_MPI_Send, RKC_MPI_Send_c and so on: the rows of mpi_calls.def. */
+enum rkc_mpi_id {
+#define CALL(name, ...) RKC_MPI_##name,
+#define CALL_C(name, ...) RKC_MPI_##name, RKC_MPI_LARGE(RKC_MPI_##name##_c,)
+#define CALL_BY_HAND(name) RKC_MPI_##name,
+#include "mpi_calls.def"
+#undef CALL
+#undef CALL_C
+#undef CALL_BY_HAND
+    RKC_MPI_FUNCTIONS
+};
+
+/* An MPI function and its region, which is found at the first call. */
+struct rkc_mpi_function {
+    const char *name;
+    _Atomic uint32_t unit; /* of the region; 0 keeps calls off the hot path */
+    struct rkc_region *_Atomic region;
+};
+
+extern struct rkc_mpi_function rkc_mpi_functions[RKC_MPI_FUNCTIONS];
+
+#define RKC_MPI_FUNCTION(name) (&rkc_mpi_functions[RKC_MPI_##name])
+
+/* Lives in the wrapper. */
+struct rkc_mpi_call {
+    struct rkc_thread *thread; /* NULL: not recorded */
+    struct rkc_node *node;     /* NULL: counted, but not as a call path of its own */
+    uint64_t begin, end;       /* ticks, if recorded */
+    MPI_Status status;         /* stands in for MPI_STATUS_IGNORE */
+};
+
+/* Whether several threads may be in MPI at once. */
+extern int rkc_mpi_concurrent;
+
+/* Tell a thread level that MPI provided, as soon as it is known; the highest one holds. */
+void rkc_mpi_set_threads(int level);
+
+void rkc_mpi_enter_slow(struct rkc_mpi_call *call, struct rkc_mpi_function *function,
+                        const char *frame);
+void rkc_mpi_leave_slow(struct rkc_mpi_call *call, struct rkc_mpi_function *function);
+
+/* Inlined, for the stack frame must be the wrapper's. */
+__attribute__((always_inline)) static inline void rkc_mpi_enter(struct rkc_mpi_call *call,
+                                                                struct rkc_mpi_function *function)
+{
+    const char *frame = __builtin_frame_address(0);
+    struct rkc_thread *thread = rkc_private_thread;
+    if (RKC_LIKELY(rkc_hot_ready(thread) && !thread->mpi_frame)) {
+        uint32_t unit = atomic_load_explicit(&function->unit, memory_order_relaxed);
+        struct rkc_node *node = rkc_hot_child(thread, unit);
+        if (RKC_LIKELY(node != NULL)) {
+            call->thread = thread;
+            call->node = node;
+            thread->mpi_frame = frame;
+            rkc_hot_begin(thread, node);
+            call->begin = node->begin;
+            return;
+        }
+    }
+    rkc_mpi_enter_slow(call, function, frame);
+}
+
+static inline void rkc_mpi_leave(struct rkc_mpi_call *call, struct rkc_mpi_function *function)
+{
+    struct rkc_thread *thread = call->thread;
+    if (RKC_UNLIKELY(!thread))
+        return;
+    uint64_t now = rkc_clock_ticks();
+    call->end = now;
+    thread->mpi_frame = NULL;
+    struct rkc_node *node = call->node;
+    if (RKC_LIKELY(rkc_hot_ready(thread) && rkc_hot_open(thread) == node && !node->recursion &&
+                   (int64_t)(now - node->begin) >= 0))
+        rkc_hot_end(thread, node, now);
+    else
+        rkc_mpi_leave_slow(call, function);
+}
+
+#endif

@@ -1,0 +1,153 @@
+/* facts.c - nothing here communicates: what only a message could tell stays unknown. */
+#include "autoconf.h"
+
+#include "facts.h"
+
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime.h"
+
+/* More than any MPI_MAX_LIBRARY_VERSION_STRING: the library may not be the one of mpi.h. */
+enum { VERSION_MAX = 16384, TOOLS_MAX = 1024 };
+
+#ifdef OPEN_MPI
+enum { BUILT_FOR_OPEN_MPI = 1 };
+#else
+enum { BUILT_FOR_OPEN_MPI = 0 };
+#endif
+
+/* The two have handles of different kinds; the other MPIs share MPICH's binary interface. */
+int rkc_facts_check_library(char *text, int size)
+{
+    static char version[VERSION_MAX];
+    int length = 0;
+    version[0] = '\0';
+    PMPI_Get_library_version(version, &length);
+    version[strcspn(version, "\r\n")] = '\0';
+    snprintf(text, (size_t)size, "%s", version);
+    return (strncmp(version, "Open MPI", strlen("Open MPI")) == 0) == BUILT_FOR_OPEN_MPI;
+}
+
+static const char *launcher(void)
+{
+    if (getenv("OMPI_COMM_WORLD_SIZE"))
+        return "Open MPI mpirun";
+    if (getenv("SLURM_STEP_ID") && (getenv("PMI_RANK") || getenv("PMIX_RANK")))
+        return "Slurm srun";
+    if (getenv("PMI_RANK"))
+        return "Hydra mpiexec";
+    return getenv("PMIX_RANK") ? "unknown, by PMIx" : "none";
+}
+
+static const char *level_name(int level)
+{
+    switch (level) {
+    case MPI_THREAD_SINGLE:
+        return "MPI_THREAD_SINGLE";
+    case MPI_THREAD_FUNNELED:
+        return "MPI_THREAD_FUNNELED";
+    case MPI_THREAD_SERIALIZED:
+        return "MPI_THREAD_SERIALIZED";
+    case MPI_THREAD_MULTIPLE:
+        return "MPI_THREAD_MULTIPLE";
+    default:
+        return "unknown";
+    }
+}
+
+static const char *gpu_aware(void)
+{
+    int (*query)(void);
+    *(void **)&query = dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support");
+    if (!query)
+        return "unknown";
+    return query() ? "yes" : "no";
+}
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Add a file's name to the list, unless it is ours or there already. */
+static void add_tool(char list[TOOLS_MAX], const char *path, size_t length)
+{
+    char name[256];
+    snprintf(name, sizeof name, "%.*s", (int)length, path);
+    const char *base = base_of(name);
+    size_t used = strlen(list);
+    if (!*base || strncmp(base, "librankclock", strlen("librankclock")) == 0 || strstr(list, base))
+        return;
+    snprintf(list + used, TOOLS_MAX - used, "%s%s", used ? ", " : "", base);
+}
+
+/* The file that a function's first definition of two is in, if it is another file than the
+ * second one's. */
+static void add_definer(char list[TOOLS_MAX], const void *function, const void *expected)
+{
+    Dl_info found, wanted;
+    if (!function || function == expected || !dladdr(function, &found) ||
+        !dladdr(expected, &wanted) || strcmp(found.dli_fname, wanted.dli_fname) == 0)
+        return;
+    add_tool(list, found.dli_fname, strlen(found.dli_fname));
+}
+
+/* What is preloaded beside us, and what stands before or behind us in the line for MPI_Send. */
+static void find_tools(char list[TOOLS_MAX])
+{
+    list[0] = '\0';
+    const char *preload = getenv("LD_PRELOAD");
+    while (preload && *preload) {
+        size_t length = strcspn(preload, ": ");
+        add_tool(list, preload, length);
+        preload += length + (preload[length] != '\0');
+    }
+    void *ours;
+    int (*send)(const void *, int, MPI_Datatype, int, int, MPI_Comm) = MPI_Send;
+    memcpy(&ours, &send, sizeof ours);
+    void *mpi = dlsym(RTLD_DEFAULT, "PMPI_Send");
+    if (!mpi)
+        return;
+    add_definer(list, ours, mpi);
+    add_definer(list, dlsym(RTLD_DEFAULT, "MPI_Send"), mpi);
+    add_definer(list, dlsym(RTLD_NEXT, "MPI_Send"), mpi);
+}
+
+void rkc_facts_before_init(void)
+{
+    rkc_private_fact("launcher", launcher());
+}
+
+void rkc_facts_after_init(int level)
+{
+    char text[256], tools[TOOLS_MAX];
+    int version = 0, subversion = 0;
+    rkc_facts_check_library(text, sizeof text);
+    rkc_private_fact("mpi_library", text);
+    PMPI_Get_version(&version, &subversion);
+    snprintf(text, sizeof text, "%d.%d", version, subversion);
+    rkc_private_fact("mpi_standard", text);
+    rkc_private_fact("thread_level", level_name(level));
+    rkc_private_fact("gpu_aware", gpu_aware());
+    find_tools(tools);
+    rkc_private_fact("other_tools", tools);
+}
+
+int rkc_facts_local_rank(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                        "SLURM_LOCALID"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        char *end;
+        long rank = value ? strtol(value, &end, 10) : -1;
+        if (rank >= 0 && rank <= INT32_MAX && end != value && *end == '\0')
+            return (int)rank;
+    }
+    return -1;
+}

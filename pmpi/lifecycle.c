@@ -1,0 +1,220 @@
+/* lifecycle.c - MPI's beginning and end, and what else changes the course of a measurement.
+ *
+ * Nothing of ours communicates before all ranks are known to be in MPI_Finalize. The barrier
+ * there is polled, as everything after it is, so that a rank that never comes costs the
+ * others a wait, but not the end of the program nor what they have measured. */
+#include "autoconf.h"
+
+#include <mpi.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <rankclock/region.h>
+#include <rankclock/status.h>
+
+#include "call.h"
+#include "carrier.h"
+#include "clock.h"
+#include "facts.h"
+#include "finish.h"
+#include "runtime.h"
+
+/* ---- beginning ---- */
+
+static struct rkc_image_header *header_of_run(void)
+{
+    return rkc_image_header(rkc_private_image());
+}
+
+/* Whether this process records. Another MPI than the one we are built for turns it off. */
+static int start(void)
+{
+    if (!rkc_private_start())
+        return 0;
+    char library[256], why[512];
+    if (rkc_facts_check_library(library, sizeof library))
+        return 1;
+    snprintf(why, sizeof why, "built for %s, but the program has %s", RKC_MPI_LIBRARY, library);
+    rkc_private_refuse(why);
+    return 0;
+}
+
+/* MPI is there: tell who we are. */
+static void know_world(uint64_t init_ticks)
+{
+    int rank, size, level = MPI_THREAD_SINGLE;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    PMPI_Query_thread(&level);
+    rkc_mpi_set_threads(level);
+    atomic_store(&header_of_run()->thread_level, level);
+    atomic_fetch_add(&header_of_run()->init_ticks, init_ticks);
+    rkc_private_world(rank, size, rkc_facts_local_rank());
+    rkc_private_calibrate(1);
+    rkc_facts_after_init(level);
+}
+
+RKC_API int MPI_Init(int *argc, char ***argv)
+{
+    if (!start())
+        return PMPI_Init(argc, argv);
+    rkc_facts_before_init();
+    struct rkc_mpi_call call;
+    uint64_t begin = rkc_clock_ticks();
+    rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Init));
+    int rc = PMPI_Init(argc, argv);
+    rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Init));
+    if (rc == MPI_SUCCESS)
+        know_world(rkc_clock_ticks() - begin);
+    return rc;
+}
+
+RKC_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    if (!start())
+        return PMPI_Init_thread(argc, argv, required, provided);
+    rkc_facts_before_init();
+    struct rkc_mpi_call call;
+    uint64_t begin = rkc_clock_ticks();
+    rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Init_thread));
+    int rc = PMPI_Init_thread(argc, argv, required, provided);
+    rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Init_thread));
+    if (rc == MPI_SUCCESS)
+        know_world(rkc_clock_ticks() - begin);
+    return rc;
+}
+
+/* ---- the end ---- */
+
+/* Static, for after a deadline pending operations refer to it for good. */
+static struct {
+    struct rkc_pending barrier, gathering;
+    MPI_Comm comm;
+    struct rkc_link link;
+} end = {.comm = MPI_COMM_NULL};
+
+/* The call path MPI_Finalize: from here until all ranks have come. */
+static int meet(int rank, int size)
+{
+    struct rkc_mpi_call call;
+    int status = 0;
+    rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Finalize));
+    if (size > 1)
+        status = rkc_carrier_meet(MPI_COMM_WORLD, &end.barrier);
+    rkc_private_finish_begin(rank);
+    if (size > 1 && status == 0)
+        status = rkc_private_finish_wait(&rkc_mpi_carrier, &end.barrier);
+    rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Finalize));
+    return status;
+}
+
+/* Make a communicator of our own; meanwhile collect. */
+static int link_up(int rank, int size)
+{
+    int status = rkc_carrier_duplicate(MPI_COMM_WORLD, &end.comm, &end.gathering);
+    if (status != 0)
+        return status;
+    rkc_private_finish_collect();
+    status = rkc_private_wait(&rkc_mpi_carrier, &end.gathering, rkc_private_finish_deadline());
+    if (status != 0)
+        return status;
+    PMPI_Comm_set_errhandler(end.comm, MPI_ERRORS_RETURN);
+    end.link = (struct rkc_link){
+        .carrier = &rkc_mpi_carrier, .context = &end.comm, .rank = rank, .size = size};
+    return 0;
+}
+
+/* Stop measuring and write the file, with all ranks or not at all. */
+static void end_run(void)
+{
+    const struct rkc_image_header *header = header_of_run();
+    int rank = atomic_load(&header->rank), size = atomic_load(&header->size);
+    int status = meet(rank, size);
+    rkc_private_stop(RKC_STATE_FINALIZED);
+    if (size == 1)
+        rkc_private_finish_collect();
+    else if (status == 0)
+        status = link_up(rank, size);
+    status = rkc_private_finish(size == 1 ? NULL : &end.link, status);
+    if (size > 1 && status != RKC_ETIMEOUT && status != RKC_EMPI)
+        PMPI_Comm_free(&end.comm);
+}
+
+/* Whether MPI is up; a call that is wrong, before or after, is for MPI to judge. */
+static int mpi_is_up(void)
+{
+    int initialized = 0, finalized = 0;
+    return PMPI_Initialized(&initialized) == MPI_SUCCESS &&
+           PMPI_Finalized(&finalized) == MPI_SUCCESS && initialized && !finalized;
+}
+
+RKC_API int MPI_Finalize(void)
+{
+    if (!rkc_private_recording() || !mpi_is_up())
+        return PMPI_Finalize();
+    /* A program may have come past our MPI_Init, from another language. */
+    if (atomic_load(&header_of_run()->rank) < 0)
+        know_world(0);
+    end_run();
+    return PMPI_Finalize();
+}
+
+RKC_API int MPI_Abort(MPI_Comm comm, int errorcode)
+{
+    if (rkc_private_recording()) {
+        struct rkc_mpi_call call;
+        rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Abort));
+        rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Abort));
+        rkc_private_stop(RKC_STATE_ABORTED);
+        if (rkc_private_save("the program called MPI_Abort") == 0)
+            rkc_private_done();
+    }
+    return PMPI_Abort(comm, errorcode);
+}
+
+/* ---- control ---- */
+
+static void control(int level)
+{
+    switch (level) {
+    case 0:
+        rkc_pause();
+        break;
+    case 1:
+        rkc_resume();
+        break;
+    case 2:
+        if (rkc_private_recording()) {
+            rkc_private_calibrate(1);
+            rkc_private_save("the program called MPI_Pcontrol(2)");
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+/* The standard lets a library give the levels from 2 on, and further arguments, a meaning;
+ * IPM's, (1, "name") and (-1, "name"), is in many programs. */
+RKC_API int MPI_Pcontrol(const int level, ...)
+{
+    int ipm = rkc_private_start() && rkc_private_config()->pcontrol == RKC_PCONTROL_IPM;
+    const char *name = NULL;
+    if (ipm && (level == 1 || level == -1)) {
+        va_list more;
+        va_start(more, level);
+        name = va_arg(more, const char *);
+        va_end(more);
+    }
+    if (name && level == -1)
+        rkc_end(name);
+    struct rkc_mpi_call call;
+    rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Pcontrol));
+    int rc = PMPI_Pcontrol(level);
+    rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Pcontrol));
+    if (name && level == 1)
+        rkc_begin(name);
+    else if (!ipm)
+        control(level);
+    return rc;
+}

@@ -1,0 +1,62 @@
+/* wrap.c - MPI's C functions, one for each row of mpi_calls.def. */
+#include "autoconf.h"
+
+#include "request.h"
+#include "traffic.h"
+
+/* A status to read afterwards, even if the program wants none. */
+#define STATUS(status) ((status) == MPI_STATUS_IGNORE && call.thread ? &call.status : (status))
+
+/* When, as traffic.h explains. Plans are kept even where calls are not recorded, since a
+ * request made while recording is paused may be started later. */
+#define NOTHING (void)0
+#define MOVES(data)                          \
+    if (call.thread)                         \
+        rkc_traffic_book(&call, data)
+#define POSTS(request, data)                 \
+    if (call.thread)                         \
+        rkc_request_post(&call, *(request), data)
+#define PLANS(request, data)                 \
+    if (rkc_private_recording())             \
+        rkc_request_plan(*(request), data)
+
+/* Constant by the standard, but not in the mpi.h of MPICH 4.0. */
+#define PARTITION_LIST                                                                    \
+    __typeof__(_Generic(&MPI_Pready_list, int (*)(int, int *, MPI_Request): (int *)NULL, \
+                        default: (const int *)NULL))
+
+#define WRAP(name, params, args, traffic)                \
+    RKC_API int MPI_##name params                        \
+    {                                                    \
+        struct rkc_mpi_call call;                        \
+        rkc_mpi_enter(&call, RKC_MPI_FUNCTION(name));    \
+        int rc = PMPI_##name args;                       \
+        rkc_mpi_leave(&call, RKC_MPI_FUNCTION(name));    \
+        if (RKC_LIKELY(rc == MPI_SUCCESS)) {             \
+            traffic;                                     \
+        }                                                \
+        return rc;                                       \
+    }
+
+#define CALL WRAP
+#define CALL_C WRAP
+#define CALL_BY_HAND(name)
+#define COUNT int
+#define DISPL int
+#define EXTENT MPI_Aint
+#include "mpi_calls.def"
+#undef CALL
+#undef CALL_C
+#undef COUNT
+#undef DISPL
+#undef EXTENT
+
+/* The same rows again, in their large-count forms. */
+#ifdef RKC_HAVE_MPI_LARGE_COUNT
+#define CALL(name, params, args, traffic)
+#define CALL_C(name, params, args, traffic) WRAP(name##_c, params, args, traffic)
+#define COUNT MPI_Count
+#define DISPL MPI_Aint
+#define EXTENT MPI_Count
+#include "mpi_calls.def"
+#endif

@@ -1,0 +1,383 @@
+/* collect.c - one pass over the blocks finds regions and nodes, a second one the rings.
+ * Nothing in the image is changed: what is still in a ring is added to copies, and skipped
+ * where a node's `applied` says that it has it already. What is made of the nodes then is
+ * in local.c. Every unit and count is checked: an image may be cut short or hostile.
+ */
+#include "autoconf.h"
+
+#include "collect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rankclock/region.h>
+
+struct collector {
+    struct rkc_local *local;
+    const struct rkc_view *view;
+    const struct rkc_image_header *header;
+    uint32_t *index_of;  /* by unit: 1 + index of the node, or of the region */
+    int broken, failed;
+};
+
+static uint32_t units_of(const struct rkc_view *view)
+{
+    return (uint32_t)(view->bytes / RKC_UNIT);
+}
+
+/* ---- clock ---- */
+
+/* The rate from the two pairs furthest apart; 0 when the image has one pair alone. */
+static uint64_t image_rate(const struct rkc_image_header *header)
+{
+    uint32_t n = atomic_load_explicit(&header->clock.n, memory_order_acquire);
+    uint64_t rate = 0;
+    if (atomic_load_explicit(&header->clock.ended, memory_order_acquire))
+        rate = rkc_clock_rate(&header->clock.pair[0], &header->clock.end);
+    if (!rate && n >= 2)
+        rate = rkc_clock_rate(&header->clock.pair[0], &header->clock.pair[1 + (n - 1) % 2]);
+    return rate;
+}
+
+/* The last instant that the image knows of, in ticks. */
+static uint64_t last_ticks(const struct rkc_image_header *header)
+{
+    uint32_t n = atomic_load_explicit(&header->clock.n, memory_order_acquire);
+    if (atomic_load_explicit(&header->clock.ended, memory_order_acquire))
+        return header->clock.end.ticks;
+    return header->clock.pair[n >= 2 ? 1 + (n - 1) % 2 : 0].ticks;
+}
+
+/* ---- blocks ---- */
+
+static void take_region(struct collector *c, const struct rkc_block *at)
+{
+    const struct rkc_region_block *block = (const void *)at;
+    uint32_t unit = rkc_image_unit(c->view->base, block);
+    size_t room = block->block.bytes - sizeof *block;
+    if (!atomic_load_explicit(&block->block.count, memory_order_acquire))
+        return;
+    if (block->name_bytes >= RKC_NAME_MAX || block->file_bytes > room ||
+        block->name_bytes + 2 + block->file_bytes > room || block->kind >= RKC_REGION_KINDS ||
+        block->text[block->name_bytes] || block->text[block->name_bytes + 1 + block->file_bytes]) {
+        c->broken = 1;
+        return;
+    }
+    const char *file = block->text + block->name_bytes + 1;
+    int64_t region = rkc_profile_region_get(&c->local->paths, block->kind, block->text,
+                                            *file ? file : NULL, block->line);
+    if (region < 0) { /* a name that no process of ours gave it, or no memory */
+        c->failed |= region == RKC_ENOMEM;
+        c->broken = 1;
+        return;
+    }
+    struct rkc_profile_region *known = &c->local->paths.regions[region];
+    known->flags = (uint8_t)atomic_load_explicit(&block->flags, memory_order_relaxed);
+    known->every = atomic_load_explicit(&block->every, memory_order_relaxed);
+    c->index_of[unit] = 1 + (uint32_t)region;
+}
+
+static struct rkc_local_node *new_local_node(struct collector *c)
+{
+    struct rkc_local *local = c->local;
+    if (local->n_nodes == local->cap_nodes) {
+        uint32_t cap = local->cap_nodes ? 2 * local->cap_nodes : 256;
+        struct rkc_local_node *bigger = realloc(local->nodes, cap * sizeof *bigger);
+        if (!bigger) {
+            c->failed = 1;
+            return NULL;
+        }
+        local->nodes = bigger;
+        local->cap_nodes = cap;
+    }
+    struct rkc_local_node *node = &local->nodes[local->n_nodes++];
+    *node = (struct rkc_local_node){.parent = UINT32_MAX};
+    return node;
+}
+
+/* The path of a node, made if need be: its parent's path and its region. */
+static int64_t path_of(struct collector *c, uint32_t parent_index, uint32_t region)
+{
+    struct rkc_local *local = c->local;
+    uint32_t parent = parent_index == UINT32_MAX ? RKC_NO_PATH : local->nodes[parent_index].path;
+    int64_t path = rkc_profile_path_get(&local->paths, parent, region);
+    if (path < 0)
+        c->failed = 1;
+    return path;
+}
+
+static void take_sums(struct rkc_local_node *local, const struct rkc_node *node)
+{
+    const struct rkc_node_sums *sums = rkc_node_current(node);
+    local->visits = sums->visits;
+    local->ticks = sums->sum;
+    local->min = sums->visits ? sums->min : UINT64_MAX;
+    local->max = sums->max;
+    local->square = (rkc_u128)sums->square_high << 64 | sums->square_low;
+    local->applied = atomic_load_explicit(&sums->applied, memory_order_relaxed);
+}
+
+static void take_node(struct collector *c, const struct rkc_node *node)
+{
+    uint32_t unit = rkc_image_unit(c->view->base, node), parent_index = UINT32_MAX;
+    if (node->region >= units_of(c->view) || !c->index_of[node->region] ||
+        (node->parent && (node->parent >= unit || !c->index_of[node->parent]))) {
+        c->broken = 1;
+        return;
+    }
+    if (node->parent)
+        parent_index = c->index_of[node->parent] - 1;
+    if (parent_index != UINT32_MAX && (parent_index >= c->local->n_nodes ||
+                                       c->local->nodes[parent_index].unit != node->parent)) {
+        c->broken = 1;
+        return;
+    }
+    uint32_t region = c->index_of[node->region] - 1;
+    if (region >= c->local->paths.n_regions) {
+        c->broken = 1;
+        return;
+    }
+    int64_t path = path_of(c, parent_index, region);
+    struct rkc_local_node *local = path < 0 ? NULL : new_local_node(c);
+    if (!local)
+        return;
+    local->node = node;
+    local->unit = unit;
+    local->parent = parent_index;
+    local->path = (uint32_t)path;
+    local->kind = c->local->paths.regions[region].kind;
+    local->wait = c->local->paths.regions[region].flags & RKC_WAIT;
+    take_sums(local, node);
+    c->index_of[unit] = c->local->n_nodes;
+}
+
+static void take_nodes(struct collector *c, const struct rkc_block *at)
+{
+    const struct rkc_nodes_block *block = (const void *)at;
+    uint32_t n = atomic_load_explicit(&block->block.count, memory_order_acquire);
+    if (n > RKC_NODES_PER_BLOCK) {
+        c->broken = 1;
+        return;
+    }
+    for (uint32_t i = 0; i < n && !c->failed; i++)
+        take_node(c, &block->node[i]);
+}
+
+static void take_fact(struct collector *c, const struct rkc_block *at)
+{
+    const struct rkc_fact_block *block = (const void *)at;
+    size_t room = block->block.bytes - sizeof *block;
+    size_t key = strnlen(block->text, room);
+    if (!atomic_load_explicit(&block->block.count, memory_order_acquire))
+        return;
+    if (key + 1 >= room || key + 1 + strnlen(block->text + key + 1, room - key - 1) >= room) {
+        c->broken = 1;
+        return;
+    }
+    if (rkc_job_set(&c->local->job, block->text, block->text + key + 1) != 0)
+        c->failed = 1;
+}
+
+static void take_note(struct collector *c, const struct rkc_block *at)
+{
+    const struct rkc_note_block *block = (const void *)at;
+    uint32_t region = RKC_NO_PATH;
+    if (!atomic_load_explicit(&block->block.count, memory_order_acquire))
+        return;
+    if (block->kind >= RKC_NOTES || block->region >= units_of(c->view)) {
+        c->broken = 1;
+        return;
+    }
+    if (block->region && c->index_of[block->region] &&
+        c->index_of[block->region] <= c->local->paths.n_regions)
+        region = c->index_of[block->region] - 1;
+    uint64_t count = atomic_load_explicit(&block->count, memory_order_relaxed);
+    if (count && rkc_profile_note_add(&c->local->paths, block->kind, region, c->local->row.rank,
+                                      count < INT64_MAX ? (int64_t)count : INT64_MAX, NULL) != 0)
+        c->failed = 1;
+}
+
+static int big_enough(const struct rkc_block *block)
+{
+    static const size_t least[RKC_BLOCK_KINDS] = {
+        [RKC_BLOCK_REGION] = sizeof(struct rkc_region_block) + 2,
+        [RKC_BLOCK_THREAD] = sizeof(struct rkc_ring),
+        [RKC_BLOCK_NODES] = sizeof(struct rkc_nodes_block),
+        [RKC_BLOCK_TRAFFIC] = sizeof(struct rkc_traffic),
+        [RKC_BLOCK_HIGH] = sizeof(struct rkc_high_block),
+        [RKC_BLOCK_NOTE] = sizeof(struct rkc_note_block),
+    };
+    return block->kind < RKC_BLOCK_KINDS && block->bytes >= least[block->kind];
+}
+
+/* Call `take` for each block of a kind. */
+static void each_block(struct collector *c, enum rkc_block_kind kind,
+                       void (*take)(struct collector *, const struct rkc_block *))
+{
+    const struct rkc_block *block = NULL;
+    while (!c->failed && (block = rkc_view_next(c->view, block, &c->broken))) {
+        if (block->kind != kind)
+            continue;
+        if (big_enough(block))
+            take(c, block);
+        else
+            c->broken = 1;
+    }
+}
+
+/* ---- rings ---- */
+
+/* The node at a unit, or NULL. */
+static struct rkc_local_node *node_at(const struct collector *c, uint32_t unit)
+{
+    if (unit >= units_of(c->view) || !c->index_of[unit] ||
+        c->index_of[unit] > c->local->n_nodes)
+        return NULL;
+    struct rkc_local_node *node = &c->local->nodes[c->index_of[unit] - 1];
+    return node->unit == unit ? node : NULL;
+}
+
+static void add_ticks(struct rkc_local_node *node, uint64_t ticks)
+{
+    node->visits++;
+    node->ticks += ticks;
+    node->min = ticks < node->min ? ticks : node->min;
+    node->max = ticks > node->max ? ticks : node->max;
+    node->square = rkc_u128_add(node->square, (rkc_u128)ticks * ticks);
+}
+
+static int keep_pending(struct rkc_local *local, uint32_t node, uint64_t ticks)
+{
+    if (local->n_pending == local->cap_pending) {
+        uint32_t cap = local->cap_pending ? 2 * local->cap_pending : 256;
+        struct rkc_local_pending *bigger = realloc(local->pending, cap * sizeof *bigger);
+        if (!bigger)
+            return RKC_ENOMEM;
+        local->pending = bigger;
+        local->cap_pending = cap;
+    }
+    local->pending[local->n_pending++] = (struct rkc_local_pending){node, ticks};
+    return 0;
+}
+
+static void add_pending(struct collector *c, const struct rkc_ring *ring)
+{
+    uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
+    uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
+    if (c->view->live || head - tail > RKC_RING_RECORDS)
+        return;
+    for (; tail != head; tail++) {
+        const struct rkc_record *record = &ring->record[tail % RKC_RING_RECORDS];
+        struct rkc_local_node *node = node_at(c, record->node);
+        if (!node) {
+            c->broken = 1;
+            continue;
+        }
+        if (tail + 1 <= node->applied)
+            continue;
+        add_ticks(node, record->ticks);
+        if (keep_pending(c->local, (uint32_t)(node - c->local->nodes), record->ticks) != 0)
+            c->failed = 1;
+    }
+}
+
+/* Give the nodes that are open the time so far. */
+static void add_open(struct collector *c, const struct rkc_ring *ring)
+{
+    struct rkc_local_node *node =
+        node_at(c, atomic_load_explicit(&ring->open, memory_order_acquire));
+    if (!atomic_load_explicit(&ring->live, memory_order_acquire))
+        return;
+    if (node && node->parent != UINT32_MAX && c->local->row.open_path == RKC_NO_PATH)
+        c->local->row.open_path = node->path;
+    if (c->view->live) /* a visit may count one moment, be in the ring the next: it would fall */
+        return;
+    while (node) {
+        int64_t ticks = (int64_t)(c->local->end_ticks - node->node->begin);
+        node->ticks += ticks > 0 ? (uint64_t)ticks : 0;
+        node->is_open = 1;
+        node = node->parent == UINT32_MAX ? NULL : &c->local->nodes[node->parent];
+    }
+}
+
+static void take_ring(struct collector *c, const struct rkc_block *block)
+{
+    const struct rkc_ring *ring = (const void *)block;
+    struct rkc_local_node *root = node_at(c, ring->root);
+    if (!atomic_load_explicit(&ring->block.count, memory_order_acquire))
+        return;
+    if (!root || root->parent != UINT32_MAX) {
+        c->broken = 1;
+        return;
+    }
+    uint64_t uses = atomic_load_explicit(&ring->uses, memory_order_relaxed);
+    if (uses > (uint64_t)(INT32_MAX - c->local->row.threads)) {
+        c->broken = 1;
+        uses = 0;
+    }
+    c->local->row.threads += (int32_t)uses;
+    add_pending(c, ring);
+    add_open(c, ring);
+}
+
+/* ---- the whole ---- */
+
+static void fill_identity(struct collector *c, int32_t rank)
+{
+    struct rkc_rank_row *row = &c->local->row;
+    const struct rkc_image_header *header = c->header;
+    int32_t known = atomic_load(&header->rank);
+    *row = (struct rkc_rank_row){
+        .rank = known < 0 ? rank : known,
+        .pid = header->pid,
+        .local_rank = atomic_load(&header->local_rank),
+        .cpu = atomic_load(&header->cpu),
+        .signal = atomic_load(&header->signal),
+        .open_path = RKC_NO_PATH,
+    };
+    uint32_t state = atomic_load(&header->state);
+    row->state = state < RKC_STATES ? (int32_t)state : RKC_STATE_RUNNING;
+    memcpy(row->node, header->host, sizeof row->node - 1);
+}
+
+static int collect(struct collector *c, int32_t rank)
+{
+    struct rkc_local *local = c->local;
+    fill_identity(c, rank);
+    c->index_of = calloc(units_of(c->view) + 1, sizeof *c->index_of);
+    if (!c->index_of)
+        return RKC_ENOMEM;
+    local->rate = image_rate(c->header);
+    if (!local->rate)
+        local->rate = c->header->clock.quick_rate ? c->header->clock.quick_rate : UINT64_C(1) << 56;
+    local->end_ticks = last_ticks(c->header);
+
+    /* A block of nodes is filled over time: its nodes may be of regions that come behind it. */
+    each_block(c, RKC_BLOCK_REGION, take_region);
+    each_block(c, RKC_BLOCK_FACT, take_fact);
+    each_block(c, RKC_BLOCK_NODES, take_nodes);
+    each_block(c, RKC_BLOCK_NOTE, take_note);
+    each_block(c, RKC_BLOCK_THREAD, take_ring);
+    local->broken = c->broken;
+    local->approximate = !image_rate(c->header);
+    if (!c->failed && rkc_local_settle(local) != 0)
+        c->failed = 1;
+    if (!c->failed && rkc_profile_ranks_add(&local->paths, local->row.rank, local->row.rank) != 0)
+        c->failed = 1;
+    if (c->failed)
+        return RKC_ENOMEM;
+    return local->paths.n_paths ? 0 : RKC_EFORMAT;
+}
+
+int rkc_local_collect(struct rkc_local *local, const struct rkc_view *view, int32_t rank)
+{
+    *local = (struct rkc_local){.view = view};
+    rkc_profile_init(&local->paths, 0);
+    rkc_job_init(&local->job);
+    struct collector c = {.local = local, .view = view, .header = (const void *)view->base};
+    int status = collect(&c, rank);
+    free(c.index_of);
+    if (status)
+        rkc_local_free(local);
+    return status;
+}

@@ -1,0 +1,82 @@
+/* collect.h - from an image, one's own or a dead process's, to the numbers of one rank. */
+#ifndef RKC_COLLECT_H
+#define RKC_COLLECT_H
+
+#include <stdint.h>
+
+#include "image.h"
+#include "pack.h"
+#include "profile.h"
+#include "sink/sink.h"
+
+/* A node in use, with what of it is not yet in the image's sums. */
+struct rkc_local_node {
+    const struct rkc_node *node;
+    uint32_t unit, parent; /* parent: index, or UINT32_MAX */
+    uint32_t path;
+    uint32_t next;         /* 1 + the next node of the same path */
+    uint8_t kind, wait, is_open;
+    uint64_t visits, ticks, min, max, applied;
+    rkc_u128 square;
+    int64_t children_ticks, children_ns;  /* inclusive */
+    int64_t mpi_ns, busy_elsewhere_ns;    /* of the children: in MPI; in MPI or waiting */
+    int64_t inclusive_ns, exclusive_ns;
+};
+
+/* A record in a ring that its node does not have yet. */
+struct rkc_local_pending {
+    uint32_t node; /* index */
+    uint64_t ticks;
+};
+
+/* The numbers of one rank by call path: threads merged, nothing pending. The histograms
+ * are summed from the image when they are asked for, so the view must stay open. */
+struct rkc_local {
+    const struct rkc_view *view;
+    struct rkc_profile paths;  /* call paths, notes and this rank; no numbers */
+    int64_t (*values)[RKC_METRICS]; /* by path; RKC_ABSENT where not measured */
+    rkc_u128 *sumsq_ns2;       /* by path */
+    struct rkc_rank_row row;
+    struct rkc_job job;        /* this rank's facts */
+    uint64_t rate;             /* see clock.h */
+    uint64_t end_ticks;        /* the last instant that the image knows of */
+    int broken, approximate;
+
+    struct rkc_local_node *nodes;
+    uint32_t n_nodes, cap_nodes;
+    struct rkc_local_pending *pending;
+    uint32_t n_pending, cap_pending;
+    uint32_t *first_node; /* by path: 1 + index of its first node */
+};
+
+/** Collect a view.
+ *
+ * @param rank  what to call it when the image does not know its rank
+ *
+ * @return 0, RKC_ENOMEM, or RKC_EFORMAT when nothing in it can be used. Damage that
+ *   leaves the rest usable becomes a note.
+ */
+int rkc_local_collect(struct rkc_local *local, const struct rkc_view *view, int32_t rank);
+void rkc_local_free(struct rkc_local *local);
+
+/* The second half of collecting: from the nodes to values, row and notes. 0 or RKC_ENOMEM. */
+int rkc_local_settle(struct rkc_local *local);
+
+/* Sum a path's histograms. */
+void rkc_local_hist(const struct rkc_local *local, uint32_t path, struct rkc_path_hist *hist);
+
+/* Append the numbers of the paths that are in the window [first, first + n) of the common
+ * numbering; map[path] is that number. In the form of rkc_numbers_pack. */
+int rkc_local_pack(const struct rkc_local *local, const uint32_t *map, uint32_t first, uint32_t n,
+                   struct rkc_buffer *buffer);
+
+/* Add the numbers to a window of statistics. */
+void rkc_local_add(const struct rkc_local *local, const uint32_t *map,
+                   struct rkc_numbers *numbers);
+
+/* Fill values[metric][path] of this rank for the metrics in `metrics` (bits) and the
+ * n_paths of the common numbering; `stride` is the distance between metrics in numbers. */
+void rkc_local_row(const struct rkc_local *local, const uint32_t *map, uint32_t metrics,
+                   uint32_t n_paths, size_t stride, int64_t *values);
+
+#endif

@@ -1,0 +1,30 @@
+/* identity.h - which run, world, job and machine this process belongs to. */
+#ifndef RKC_IDENTITY_H
+#define RKC_IDENTITY_H
+
+#include <stdint.h>
+
+struct rkc_identity {
+    char run_id[128];   /* the same for all processes of one launch */
+    char world_id[128]; /* the same for one MPI_COMM_WORLD */
+    char boot_id[40];
+    char host[64];
+    char program[64];
+    char job[64];     /* Slurm's, array task included as in 4711_3; or "" */
+    char step[32];
+    char restart[16]; /* "r1", "r2" …; "" the first time */
+    char command[16384];
+};
+
+/* The process's identity, empty before rkc_identity_read. */
+struct rkc_identity *rkc_identity(void);
+
+/* Read it from the environment and /proc. `run_id`: RANKCLOCK_RUN_ID or ""; `command`:
+ * enum rkc_command_setting. */
+void rkc_identity_read(const char *run_id, int command);
+
+/* Whether process `pid`, which ran on this host and boot at `monotonic_ns`, still does. A zombie
+ * does not, nor does another process that was given its number. */
+int rkc_identity_lives(const char *host, const char *boot_id, int pid, int64_t monotonic_ns);
+
+#endif

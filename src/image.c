@@ -1,0 +1,521 @@
+/* image.c - memory is made usable a step at a time, in the file before in the map: a page
+ * of a shared map that the file system has no room for is a SIGBUS at first touch. */
+#include "autoconf.h"
+
+#include "image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "identity.h"
+#include "log.h"
+
+enum { DEFAULT_STEP = 256 << 10 };
+static const size_t LARGEST = (size_t)1 << 30, SMALLEST = (size_t)16 << 20;
+
+static size_t step_bytes = DEFAULT_STEP;
+
+/* ---- growing ---- */
+
+/* Whether the program may have a file of this size: beyond its limit it gets SIGXFSZ. */
+static int size_allowed(size_t bytes)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+           bytes <= limit.rlim_cur;
+}
+
+static int extend_file(int fd, size_t from, size_t to)
+{
+    if (!size_allowed(to))
+        return EFBIG;
+    int error;
+    do
+        error = posix_fallocate(fd, (off_t)from, (off_t)(to - from));
+    while (error == EINTR);
+    return error;
+}
+
+/* The file has no more room: go on in memory over the rest of the map. */
+static int leave_file(struct rkc_image *image, int error)
+{
+    rkc_log(RKC_LOG_WARNING, "%s cannot grow beyond %zu bytes (%s): going on in memory",
+            image->spool_name, image->limit, strerror(error));
+    void *rest = mmap(image->base + image->limit, image->reserve - image->limit, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (rest == MAP_FAILED)
+        return RKC_ENOMEM;
+    madvise(image->base + image->limit, image->reserve - image->limit, MADV_DONTFORK);
+    close(image->spool_fd);
+    image->spool_fd = -1;
+    return 0;
+}
+
+/* Make bytes [limit, upto) usable. */
+static int grow(struct rkc_image *image, size_t upto)
+{
+    size_t to = (upto + step_bytes - 1) / step_bytes * step_bytes;
+    if (to > image->reserve)
+        to = image->reserve;
+    if (upto > to)
+        return RKC_ENOMEM;
+    if (image->spool_fd >= 0) {
+        int error = extend_file(image->spool_fd, image->limit, to);
+        if (!error) {
+            image->limit = to;
+            atomic_store_explicit(&rkc_image_header(image)->backed, to, memory_order_release);
+            return 0;
+        }
+        if (leave_file(image, error) != 0)
+            return RKC_ENOMEM;
+    }
+    /* `backed` keeps telling how much of it the spool file holds, if there is one. */
+    if (mprotect(image->base + image->limit, to - image->limit, PROT_READ | PROT_WRITE) != 0)
+        return RKC_ENOMEM;
+    image->limit = to;
+    if (!image->spool_name[0])
+        atomic_store_explicit(&rkc_image_header(image)->backed, to, memory_order_release);
+    return 0;
+}
+
+void *rkc_image_block(struct rkc_image *image, enum rkc_block_kind kind, size_t bytes)
+{
+    struct rkc_image_header *header = rkc_image_header(image);
+    bytes = (bytes + RKC_UNIT - 1) / RKC_UNIT * RKC_UNIT;
+    size_t used = atomic_load_explicit(&header->used, memory_order_relaxed);
+    if (used + bytes > image->limit && grow(image, used + bytes) != 0)
+        return NULL;
+    struct rkc_block *block = (void *)(image->base + used);
+    block->bytes = bytes;
+    block->kind = kind;
+    atomic_store_explicit(&header->used, used + bytes, memory_order_release);
+    return block;
+}
+
+/* ---- creating ---- */
+
+/* The most addresses to take: an eighth of what the program may have, for it needs the rest. */
+static size_t largest_allowed(void)
+{
+    struct rlimit limit;
+    size_t bytes = LARGEST;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        while (bytes > SMALLEST && bytes > limit.rlim_cur / 8)
+            bytes /= 2;
+    return bytes;
+}
+
+static void *reserve(int prot, int flags, int fd, size_t *size)
+{
+    for (size_t bytes = largest_allowed(); bytes >= SMALLEST; bytes /= 2) {
+        void *base = mmap(NULL, bytes, prot, flags, fd, 0);
+        if (base != MAP_FAILED) {
+            *size = bytes;
+            return base;
+        }
+    }
+    return NULL;
+}
+
+static int create_spooled(struct rkc_image *image, const char *dir, size_t first)
+{
+    int error = 0;
+    static _Atomic unsigned serial;
+    int length = snprintf(image->spool_name, sizeof image->spool_name,
+                          "%s/rankclock-%d-%lld-%u.rkci", dir, (int)getpid(),
+                          (long long)rkc_clock_unix_ns(), atomic_fetch_add(&serial, 1u));
+    if (length < 0 || (size_t)length >= sizeof image->spool_name)
+        error = ENAMETOOLONG;
+    else
+        image->spool_fd =
+            open(image->spool_name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (!error && image->spool_fd < 0)
+        error = errno;
+    if (!error)
+        error = extend_file(image->spool_fd, 0, first);
+    if (!error) {
+        image->base = reserve(PROT_READ | PROT_WRITE, MAP_SHARED, image->spool_fd, &image->reserve);
+        error = image->base ? 0 : ENOMEM;
+    }
+    if (!error)
+        return 0;
+    rkc_log(RKC_LOG_WARNING, "cannot use %s (%s): recording in memory alone", image->spool_name,
+            strerror(error));
+    if (image->spool_fd >= 0) {
+        unlink(image->spool_name);
+        close(image->spool_fd);
+    }
+    image->spool_fd = -1;
+    image->spool_name[0] = 0;
+    return RKC_EIO;
+}
+
+static int create_anonymous(struct rkc_image *image, size_t first)
+{
+    image->base = reserve(PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                          &image->reserve);
+    if (!image->base)
+        return RKC_ENOMEM;
+    if (mprotect(image->base, first, PROT_READ | PROT_WRITE) != 0) {
+        munmap(image->base, image->reserve);
+        image->base = NULL;
+        return RKC_ENOMEM;
+    }
+    return 0;
+}
+
+static void write_header(struct rkc_image *image)
+{
+    struct rkc_image_header *header = rkc_image_header(image);
+    header->layout = RKC_IMAGE_LAYOUT;
+    header->order = RKC_IMAGE_ORDER;
+    header->header_bytes = RKC_HEADER_SIZE;
+    header->node_bytes = sizeof(struct rkc_node);
+    header->ring_records = RKC_RING_RECORDS;
+    header->time_buckets = RKC_TIME_BUCKETS;
+    header->reserve = image->reserve;
+    header->pid = getpid();
+    header->uid = getuid();
+    atomic_store(&header->rank, -1);
+    atomic_store(&header->local_rank, -1);
+    atomic_store(&header->cpu, -1);
+    atomic_store(&header->used, (uint64_t)RKC_BLOCKS_START);
+    atomic_store(&header->backed, (uint64_t)image->limit);
+    struct rkc_node *nil = rkc_image_at(image->base, RKC_NIL_UNIT);
+    nil->region = UINT32_MAX;
+    nil->last = nil->follow = RKC_NIL_UNIT;
+    atomic_store_explicit(&header->magic, RKC_IMAGE_MAGIC, memory_order_release);
+}
+
+int rkc_image_create(struct rkc_image *image, const char *spool_dir, size_t step)
+{
+    *image = (struct rkc_image){.spool_fd = -1};
+    step_bytes = step ? step : DEFAULT_STEP;
+    int spooled = spool_dir && *spool_dir && create_spooled(image, spool_dir, step_bytes) == 0;
+    if (!spooled && create_anonymous(image, step_bytes) != 0)
+        return RKC_ENOMEM;
+    image->limit = step_bytes;
+    madvise(image->base, image->reserve, MADV_DONTFORK);
+    write_header(image);
+    return 0;
+}
+
+void rkc_image_destroy(struct rkc_image *image)
+{
+    if (!image->base)
+        return;
+    munmap(image->base, image->reserve);
+    image->base = NULL;
+    if (image->spool_fd >= 0)
+        close(image->spool_fd);
+    if (image->spool_name[0])
+        unlink(image->spool_name);
+}
+
+/* ---- saving ---- */
+
+static int write_all(int fd, const char *data, size_t bytes)
+{
+    while (bytes) {
+        ssize_t n = write(fd, data, bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return RKC_EIO;
+        data += n;
+        bytes -= (size_t)n;
+    }
+    return 0;
+}
+
+int rkc_image_save(const struct rkc_image *image, const char *path)
+{
+    char temporary[4200];
+    size_t length = strlen(path);
+    if (length + 5 > sizeof temporary) {
+        errno = ENAMETOOLONG;
+        return RKC_EIO;
+    }
+    memcpy(temporary, path, length);
+    memcpy(temporary + length, ".tmp", 5);
+    size_t used = atomic_load_explicit(&rkc_image_header(image)->used, memory_order_acquire);
+    if (!size_allowed(used)) {
+        errno = EFBIG;
+        return RKC_EIO;
+    }
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return RKC_EIO;
+    /* In the copy everything is there, also what the spool file had no room for. */
+    char head[RKC_HEADER_SIZE] __attribute__((aligned(RKC_UNIT)));
+    memcpy(head, image->base, sizeof head);
+    atomic_store(&((struct rkc_image_header *)(void *)head)->backed, (uint64_t)used);
+    int status = write_all(fd, head, sizeof head);
+    if (!status)
+        status = write_all(fd, image->base + sizeof head, used - sizeof head);
+    int error = errno;
+    if (close(fd) != 0 && !status) {
+        status = RKC_EIO;
+        error = errno;
+    }
+    if (!status && rename(temporary, path) != 0) {
+        status = RKC_EIO;
+        error = errno;
+    }
+    if (status)
+        unlink(temporary);
+    errno = error;
+    return status;
+}
+
+/* ---- reading ---- */
+
+void rkc_view_own(struct rkc_view *view, const struct rkc_image *image)
+{
+    *view = (struct rkc_view){
+        .base = image->base,
+        .bytes = atomic_load_explicit(&rkc_image_header(image)->used, memory_order_acquire)};
+}
+
+void rkc_view_close(struct rkc_view *view)
+{
+    free(view->owned);
+    *view = (struct rkc_view){0};
+}
+
+const struct rkc_block *rkc_view_next(const struct rkc_view *view, const struct rkc_block *block,
+                                      int *broken)
+{
+    size_t at = RKC_BLOCKS_START;
+    if (block)
+        at = (size_t)((const char *)block - view->base) + block->bytes;
+    if (at + sizeof *block > view->bytes)
+        return NULL;
+    const struct rkc_block *next = (const void *)(view->base + at);
+    uint64_t bytes = next->bytes;
+    if (bytes < sizeof *block || bytes % RKC_UNIT || bytes > view->bytes - at) {
+        *broken = 1;
+        return NULL;
+    }
+    return next;
+}
+
+/* Read up to `bytes` from an offset; *got is less where the file ends. */
+static int read_at(int fd, void *data, size_t bytes, size_t offset, size_t *got)
+{
+    for (*got = 0; *got < bytes;) {
+        ssize_t n = pread(fd, (char *)data + *got, bytes - *got, (off_t)(offset + *got));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return RKC_EIO;
+        if (n == 0)
+            break;
+        *got += (size_t)n;
+    }
+    return 0;
+}
+
+static int check_header(const struct rkc_image_header *header, const char *path, char *text,
+                        size_t size)
+{
+    if (atomic_load(&header->magic) != RKC_IMAGE_MAGIC) {
+        snprintf(text, size, "%s is not an image of rankclock", path);
+        return RKC_EFORMAT;
+    }
+    if (header->order != RKC_IMAGE_ORDER || header->layout != RKC_IMAGE_LAYOUT ||
+        header->header_bytes != RKC_HEADER_SIZE || header->node_bytes != sizeof(struct rkc_node) ||
+        header->ring_records != RKC_RING_RECORDS || header->time_buckets != RKC_TIME_BUCKETS) {
+        snprintf(text, size,
+                 "%s was written by another version of rankclock (layout %u, this one reads %d)",
+                 path, header->layout, RKC_IMAGE_LAYOUT);
+        return RKC_EVERSION;
+    }
+    return 0;
+}
+
+/* Read and check the header. */
+static int read_header(int fd, struct rkc_image_header *header, const char *path, char *text,
+                       size_t size)
+{
+    size_t got;
+    if (read_at(fd, header, RKC_HEADER_SIZE, 0, &got) != 0) {
+        snprintf(text, size, "cannot read %s: %s", path, strerror(errno));
+        return RKC_EIO;
+    }
+    if (got < RKC_HEADER_SIZE) {
+        snprintf(text, size, "%s is too short to be an image of rankclock", path);
+        return RKC_EFORMAT;
+    }
+    return check_header(header, path, text, size);
+}
+
+/* Bytes that the file holds of what its header says is there. */
+static size_t bytes_there(const struct rkc_image_header *header, off_t file_size)
+{
+    uint64_t bytes = atomic_load(&header->used), backed = atomic_load(&header->backed);
+    if (backed && bytes > backed)
+        bytes = backed;
+    return bytes < (uint64_t)file_size ? (size_t)bytes : (size_t)file_size;
+}
+
+static int read_blocks(int fd, struct rkc_view *view, size_t bytes, const char *path, char *text,
+                       size_t size)
+{
+    size_t got;
+    if (bytes > LARGEST || bytes < RKC_BLOCKS_START) {
+        snprintf(text, size, "%s is damaged: its header gives a size that cannot be", path);
+        return RKC_EFORMAT;
+    }
+    view->owned = aligned_alloc(RKC_UNIT, (bytes + RKC_UNIT - 1) / RKC_UNIT * RKC_UNIT);
+    if (!view->owned) {
+        snprintf(text, size, "not enough memory to read %s", path);
+        return RKC_ENOMEM;
+    }
+    view->base = view->owned;
+    if (read_at(fd, view->owned, bytes, 0, &got) != 0) {
+        snprintf(text, size, "cannot read %s: %s", path, strerror(errno));
+        return RKC_EIO;
+    }
+    view->bytes = got / RKC_UNIT * RKC_UNIT;
+    if (view->bytes >= RKC_BLOCKS_START)
+        return 0;
+    snprintf(text, size, "%s was cut short while it was read", path);
+    return RKC_EFORMAT;
+}
+
+/* ---- reading what is being written ----
+ *
+ * Two readings that are equal were true at the instant between them, as every number only
+ * grows (a minimum only falls). Numbers that change with each visit and stand for themselves
+ * are left out of the comparison: they would never be equal twice.
+ */
+
+enum { STEADY_TRIES = 2000, TRIES_BEFORE_YIELD = 50 };
+
+/* Whether a part of the image came out the same in two readings. */
+typedef int same_fn(const void *a, const void *b, size_t bytes);
+
+static int same_bytes(const void *a, const void *b, size_t bytes)
+{
+    return memcmp(a, b, bytes) == 0;
+}
+
+static int same_sums(const void *a, const void *b, size_t bytes)
+{
+    const struct rkc_node *x = a, *y = b;
+    (void)bytes;
+    return memcmp(x->sums, y->sums, sizeof x->sums) == 0 &&
+           memcmp(x->hist, y->hist, sizeof x->hist) == 0 && x->high == y->high;
+}
+
+static int same_clock(const void *a, const void *b, size_t bytes)
+{
+    const struct rkc_image_header *x = a, *y = b;
+    (void)bytes;
+    return memcmp(&x->clock, &y->clock, sizeof x->clock) == 0;
+}
+
+/* Read a part of the view again until two readings are the same. A file that is gone or a
+ * part that never holds still leaves the last reading. */
+static void read_steady(int fd, const struct rkc_view *view, const void *part, size_t bytes,
+                        same_fn *same)
+{
+    char again[RKC_HEADER_SIZE] __attribute__((aligned(RKC_UNIT)));
+    size_t offset = (size_t)((const char *)part - view->base), got;
+    char *into = (char *)view->owned + offset;
+    for (int i = 1; i <= STEADY_TRIES; i++) {
+        atomic_thread_fence(memory_order_seq_cst);
+        if (read_at(fd, again, bytes, offset, &got) != 0 || got < bytes)
+            return;
+        int steady = same(into, again, bytes);
+        memcpy(into, again, bytes);
+        if (steady)
+            return;
+        if (i % TRIES_BEFORE_YIELD == 0)
+            sched_yield();
+    }
+}
+
+static void read_steady_block(int fd, const struct rkc_view *view, const struct rkc_block *block)
+{
+    const struct rkc_nodes_block *nodes = (const void *)block;
+    uint32_t n = atomic_load(&block->count);
+    switch (block->kind) {
+    case RKC_BLOCK_NODES:
+        for (uint32_t i = 0; i < n && (i + 1) * sizeof *nodes->node <= block->bytes - sizeof *block; i++)
+            read_steady(fd, view, &nodes->node[i], sizeof nodes->node[i], same_sums);
+        break;
+    case RKC_BLOCK_TRAFFIC:
+    case RKC_BLOCK_HIGH:
+    case RKC_BLOCK_NOTE:
+        if (block->bytes <= RKC_HEADER_SIZE)
+            read_steady(fd, view, block, block->bytes, same_bytes);
+        break;
+    default:
+        break;
+    }
+}
+
+static void read_steady_image(int fd, const struct rkc_view *view)
+{
+    const struct rkc_block *block = NULL;
+    int broken = 0;
+    while ((block = rkc_view_next(view, block, &broken)))
+        read_steady_block(fd, view, block);
+    read_steady(fd, view, view->base, RKC_HEADER_SIZE, same_clock);
+}
+
+/* A saved image says that measuring has ended. */
+static int is_live(const struct rkc_image_header *header)
+{
+    return atomic_load(&header->state) == RKC_STATE_RUNNING && !atomic_load(&header->clock.ended) &&
+           rkc_identity_lives(header->host, header->boot_id, header->pid,
+                              header->clock.pair[0].monotonic_ns);
+}
+
+/* Read what the header says is there; a file cut short gives what it has. */
+static int read_image(int fd, struct rkc_view *view, const char *path, char *text, size_t size)
+{
+    char head[RKC_HEADER_SIZE] __attribute__((aligned(RKC_UNIT)));
+    struct rkc_image_header *header = (void *)head;
+    struct stat stat;
+    if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode)) {
+        snprintf(text, size, "%s is not an image of rankclock", path);
+        return RKC_EFORMAT;
+    }
+    /* Asked first: what dies later is read as carefully as what lives. */
+    int status = read_header(fd, header, path, text, size);
+    int live = !status && is_live(header);
+    if (!status)
+        status = read_blocks(fd, view, bytes_there(header, stat.st_size), path, text, size);
+    if (status) {
+        rkc_view_close(view);
+        return status;
+    }
+    if (live)
+        read_steady_image(fd, view);
+    view->live = live;
+    return 0;
+}
+
+int rkc_view_open(struct rkc_view *view, const char *path, char *text, size_t size)
+{
+    *view = (struct rkc_view){0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        snprintf(text, size, "cannot open %s: %s", path, strerror(errno));
+        return RKC_EIO;
+    }
+    int status = read_image(fd, view, path, text, size);
+    close(fd);
+    return status;
+}

@@ -1,0 +1,296 @@
+/* image.h - the live memory of one process's measurement, laid out to be read back.
+ *
+ * Header, then blocks, each behind a struct rkc_block. Links count units of 64 bytes from
+ * the base, never pointers, so that the same bytes mean the same in another process or in
+ * a file. A reader walks the blocks and follows node -> parent alone.
+ *
+ * Who writes what: the header and new blocks under the image's lock; a node, its traffic
+ * and its ring by the thread that owns them. What a reader may meet at any instant:
+ *   - a visit counts from the release store of its ring's head on;
+ *   - a node's sums exist twice; the copy with the larger `applied` holds, the other is
+ *     being written. `applied` is the number of the last ring record that went into it, so
+ *     a reader knows of each pending record whether the node has it already;
+ *   - the histogram is brought up to date after the sums; the copy in force says which
+ *     bucket must have which value, and a reader puts it there.
+ */
+#ifndef RKC_IMAGE_H
+#define RKC_IMAGE_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "clock.h"
+#include "schema.h"
+#include "stats.h"
+
+#define RKC_IMAGE_MAGIC UINT64_C(0x0a1a4d49434b5289) /* 89 "RKCIM" 1a 0a */
+#define RKC_IMAGE_ORDER 0x01020304u
+
+enum {
+    RKC_IMAGE_LAYOUT = 1,
+    RKC_UNIT = 64,
+    RKC_HEADER_SIZE = 4096,
+    RKC_NIL_UNIT = RKC_HEADER_SIZE / RKC_UNIT, /* a node that is nobody's, never counted */
+    RKC_BLOCKS_START = 2 * RKC_HEADER_SIZE,
+    RKC_RING_RECORDS = 512,
+    RKC_NODES_PER_BLOCK = 24,
+    RKC_DEPTH_MAX = 256,
+    RKC_NAMES_MAX = 8192,
+    RKC_NODES_MAX = 65536,
+};
+
+enum rkc_block_kind {
+    RKC_BLOCK_REGION = 1,
+    RKC_BLOCK_THREAD,
+    RKC_BLOCK_NODES,
+    RKC_BLOCK_INDEX,   /* children of one node by region; means nothing to a reader */
+    RKC_BLOCK_TRAFFIC, /* what an MPI call path moved */
+    RKC_BLOCK_HIGH,    /* upper halves of a node's histogram */
+    RKC_BLOCK_FACT,    /* "key\0value\0" about the job */
+    RKC_BLOCK_NOTE,
+    RKC_BLOCK_KINDS
+};
+
+struct rkc_block {
+    uint64_t bytes; /* this struct included; a multiple of RKC_UNIT */
+    uint32_t kind;
+    _Atomic uint32_t count; /* nodes in use; 1 for others once they are complete */
+    uint64_t zero[6];
+};
+
+struct rkc_image_header {
+    _Atomic uint64_t magic; /* stored last */
+    uint32_t layout, order;
+    uint32_t header_bytes, node_bytes, ring_records, time_buckets;
+    _Atomic uint64_t used, backed; /* bytes; no byte beyond `backed` may be touched */
+    uint64_t reserve;
+
+    int32_t pid;
+    uint32_t uid;
+    _Atomic int32_t rank, size, local_rank; /* -1 until known */
+    _Atomic uint32_t state;                 /* enum rkc_state */
+    _Atomic int32_t signal;
+    _Atomic int32_t thread_level, cpu;
+    int32_t clock_source;
+
+    char run_id[128], world_id[128], boot_id[40], host[64], program[64];
+
+    struct {
+        _Atomic uint32_t n;             /* pairs published: 1 after the first, then grows */
+        uint32_t zero;
+        struct rkc_clock_pair pair[3];  /* the first; then two slots in turn: 1 + n % 2 */
+        struct rkc_clock_pair end;      /* when measuring ended or the image was saved */
+        _Atomic uint32_t ended;
+        uint32_t quick_exists;
+        uint64_t quick_rate;            /* until two pairs are far enough apart */
+    } clock;
+
+    _Atomic uint64_t init_ticks;     /* time in MPI_Init */
+    _Atomic uint64_t finalize_ticks; /* our time in MPI_Finalize */
+    _Atomic uint32_t pair_cost_ps, call_cost_ps; /* what a region pair, an MPI call costs us */
+    _Atomic uint64_t lost;           /* visits that could not be recorded */
+    _Atomic uint64_t clock_back;     /* visits whose clock went backwards */
+    _Atomic uint64_t overdeep;       /* begins counted in "(deep)" */
+    _Atomic uint64_t overnodes;      /* begins counted in "(other)" for want of nodes */
+    _Atomic uint64_t overnames;      /* begins counted in "(other)" for want of names */
+    _Atomic uint64_t bad_names;
+    _Atomic uint64_t untracked, freed; /* requests */
+    _Atomic uint32_t n_nodes, n_regions, n_threads;
+};
+
+_Static_assert(sizeof(struct rkc_image_header) <= RKC_HEADER_SIZE, "the header has a page");
+
+struct rkc_region_block {
+    struct rkc_block block;
+    uint8_t kind; /* enum rkc_region_kind */
+    uint8_t zero[3];
+    _Atomic uint32_t flags; /* RKC_WAIT */
+    _Atomic uint32_t every;
+    int32_t line;
+    uint32_t name_bytes, file_bytes; /* without NUL; name, NUL, file, NUL follow */
+    char text[];
+};
+
+struct rkc_node_sums {
+    uint64_t visits; /* timed ones */
+    uint64_t sum, min, max; /* ticks */
+    uint64_t square_low, square_high;
+    uint64_t redo;             /* bucket << 32 | what hist[bucket] must be */
+    _Atomic uint64_t applied;  /* 1 + number of the last ring record in here */
+};
+
+struct rkc_node {
+    uint32_t parent, region; /* units */
+    uint32_t last;           /* the child begun last; RKC_NIL_UNIT when none */
+    uint32_t follow;         /* the sibling begun after this one the last time */
+    uint32_t child, next;    /* list of children */
+    uint32_t index;          /* an RKC_BLOCK_INDEX once they are many */
+    uint32_t children;
+    uint64_t begin;          /* ticks of the open visit's begin */
+    uint32_t recursion;      /* open visits inside the open visit */
+    uint32_t traffic;        /* an RKC_BLOCK_TRAFFIC, or 0 */
+    _Atomic uint64_t inner;  /* visits inside a visit of the same call path: counted, not timed */
+    _Atomic uint32_t unclosed;
+    uint32_t depth;
+
+    struct rkc_node_sums sums[2];
+
+    uint32_t hist[RKC_TIME_BUCKETS];
+
+    _Atomic uint64_t sampled_out;
+    uint32_t high; /* an RKC_BLOCK_HIGH, or 0 */
+    uint32_t turn; /* visits begun, where only some are timed */
+    uint32_t zero[12];
+};
+
+_Static_assert(sizeof(struct rkc_node) == 10 * RKC_UNIT, "nodes are whole units");
+
+struct rkc_nodes_block {
+    struct rkc_block block;
+    struct rkc_node node[RKC_NODES_PER_BLOCK];
+};
+
+struct rkc_high_block {
+    struct rkc_block block;
+    uint32_t node, zero;
+    uint32_t hist[RKC_TIME_BUCKETS];
+};
+
+struct rkc_index_block {
+    struct rkc_block block;
+    uint32_t mask, zero[15];
+    uint32_t slot[]; /* node units; 0 is free */
+};
+
+/* Plain stores of the owning thread, or atomic additions where MPI runs with
+ * MPI_THREAD_MULTIPLE; every number only grows. */
+struct rkc_traffic {
+    struct rkc_block block;
+    uint32_t node, zero;
+    _Atomic uint64_t sent, received; /* bytes */
+    _Atomic uint64_t in_flight, blocked; /* ticks */
+    _Atomic uint64_t completed;      /* requests */
+    uint64_t zeros[2];
+    _Atomic uint64_t size[RKC_SIZE_BUCKETS];
+};
+
+struct rkc_record {
+    uint32_t node, zero;
+    uint64_t ticks;
+};
+
+struct rkc_ring {
+    struct rkc_block block;
+    _Atomic uint64_t head; /* records written */
+    _Atomic uint32_t open; /* unit of the innermost open node */
+    uint32_t root;
+    _Atomic uint64_t tail; /* records folded */
+    _Atomic int32_t tid;
+    _Atomic uint32_t live; /* 1 while a thread owns it */
+    _Atomic uint64_t uses; /* threads that have owned it */
+    uint64_t zero[3];
+    struct rkc_record record[RKC_RING_RECORDS];
+};
+
+struct rkc_fact_block {
+    struct rkc_block block;
+    char text[]; /* "key\0value\0" */
+};
+
+struct rkc_note_block {
+    struct rkc_block block;
+    uint32_t kind;   /* enum rkc_note_kind */
+    uint32_t region; /* unit, or 0 */
+    _Atomic uint64_t count;
+    uint32_t next;
+};
+
+/* One process's own image. */
+struct rkc_image {
+    char *base; /* NULL while there is none */
+    size_t limit; /* bytes that may be touched */
+    size_t reserve;
+    int spool_fd; /* -1: anonymous memory */
+    char spool_name[512];
+};
+
+static inline void *rkc_image_at(const char *base, uint32_t unit)
+{
+    return (void *)(uintptr_t)(base + (size_t)unit * RKC_UNIT);
+}
+
+static inline uint32_t rkc_image_unit(const char *base, const void *at)
+{
+    return (uint32_t)((size_t)((const char *)at - base) / RKC_UNIT);
+}
+
+static inline struct rkc_image_header *rkc_image_header(const struct rkc_image *image)
+{
+    return (struct rkc_image_header *)(void *)image->base;
+}
+
+/* The copy of a node's sums in force. */
+static inline const struct rkc_node_sums *rkc_node_current(const struct rkc_node *node)
+{
+    uint64_t first = atomic_load_explicit(&node->sums[0].applied, memory_order_acquire);
+    uint64_t second = atomic_load_explicit(&node->sums[1].applied, memory_order_acquire);
+    return &node->sums[second > first];
+}
+
+/** Make an image, in anonymous memory or behind a new file in `spool_dir`.
+ *
+ * @param spool_dir  NULL or "" for anonymous memory; a folder that cannot be used is logged
+ *                   once and anonymous memory used
+ * @param step       bytes made usable at once; 0 for the default of 256 KiB
+ *
+ * @return 0 or RKC_ENOMEM. The header's magic is set; identity and clock are the caller's.
+ */
+int rkc_image_create(struct rkc_image *image, const char *spool_dir, size_t step);
+
+/* Give the memory back and remove the spool file. */
+void rkc_image_destroy(struct rkc_image *image);
+
+/* A new zeroed block of at least `bytes` (struct rkc_block included), count still 0; NULL
+ * when there is no more room. The caller holds the image's lock. */
+void *rkc_image_block(struct rkc_image *image, enum rkc_block_kind kind, size_t bytes);
+
+/* Say that a block is complete. */
+static inline void rkc_image_publish(struct rkc_block *block)
+{
+    atomic_store_explicit(&block->count, 1, memory_order_release);
+}
+
+/** Write the used bytes to a file, under a temporary name first.
+ *
+ * @return 0 or RKC_EIO with errno set. Async-signal-safe.
+ */
+int rkc_image_save(const struct rkc_image *image, const char *path);
+
+/* An image to read: one's own, or a file's bytes. */
+struct rkc_view {
+    const char *base;
+    size_t bytes; /* readable and in use */
+    void *owned;  /* to be freed, or NULL */
+    int live;     /* a process was writing: what is in its rings is not to be trusted */
+};
+
+/* The own image, in place, once recording has stopped. */
+void rkc_view_own(struct rkc_view *view, const struct rkc_image *image);
+
+/** Read an image file with pread. Where the process that owns it is alive on this machine, each
+ * node is read until it holds still.
+ *
+ * @param text, size  on failure what is wrong, one line
+ *
+ * @return 0, RKC_EIO, RKC_EFORMAT, RKC_EVERSION or RKC_ENOMEM
+ */
+int rkc_view_open(struct rkc_view *view, const char *path, char *text, size_t size);
+void rkc_view_close(struct rkc_view *view);
+
+/* The block after `block` (NULL: the first), checked to lie inside the view; NULL at the
+ * end or where the chain is broken (*broken is set to 1 then). */
+const struct rkc_block *rkc_view_next(const struct rkc_view *view, const struct rkc_block *block,
+                                      int *broken);
+
+#endif

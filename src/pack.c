@@ -1,0 +1,515 @@
+/* pack.c - the packed form is that of one build: numbers are laid out as in memory, and the
+ * mark at the beginning refuses what another byte order or layout wrote.
+ *
+ * Numbers: mark, window, then for each path that has something an entry: path, which metrics
+ * it has, which of these are of one rank; the metrics, a struct rkc_stat or value and rank;
+ * the sum of squares; (bucket, count) pairs, size buckets behind time buckets, END_OF_BUCKETS. */
+#include "autoconf.h"
+
+#include "pack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rankclock/region.h>
+#include <rankclock/status.h>
+
+#define PROFILE_MAGIC 0x31465250434b52u /* "RKCPRF1" from the lowest byte up */
+#define NUMBERS_MAGIC 0x314d554e434b52u /* "RKCNUM1" */
+
+enum {
+    LAYOUT = RKC_METRICS << 24 | RKC_SIZE_BUCKETS << 16 | RKC_TIME_BUCKETS << 8 |
+             sizeof(struct rkc_stat),
+    ALL_METRICS = (1 << RKC_METRICS) - 1,
+    END_OF_BUCKETS = 255,
+};
+
+_Static_assert(sizeof(struct rkc_stat) == 64, "struct rkc_stat is packed as it is: no padding");
+_Static_assert(RKC_TIME_BUCKETS + RKC_SIZE_BUCKETS < END_OF_BUCKETS, "a bucket takes one byte");
+
+void rkc_buffer_free(struct rkc_buffer *buffer)
+{
+    if (!buffer)
+        return;
+    free(buffer->data);
+    *buffer = (struct rkc_buffer){0};
+}
+
+/* Make room for `size` more bytes; 0 where there is none. */
+static int reserve_bytes(struct rkc_buffer *buffer, size_t size)
+{
+    if (buffer->failed)
+        return 0;
+    if (size <= buffer->capacity - buffer->size)
+        return 1;
+    size_t wanted = buffer->size + size;
+    size_t doubled = buffer->capacity ? 2 * buffer->capacity : 256;
+    char *data = wanted < size ? NULL : realloc(buffer->data, wanted > doubled ? wanted : doubled);
+    if (!data) {
+        buffer->failed = 1;
+        return 0;
+    }
+    buffer->data = data;
+    buffer->capacity = wanted > doubled ? wanted : doubled;
+    return 1;
+}
+
+void rkc_buffer_add(struct rkc_buffer *buffer, const void *data, size_t size)
+{
+    if (size == 0 || !reserve_bytes(buffer, size))
+        return;
+    memcpy(buffer->data + buffer->size, data, size);
+    buffer->size += size;
+}
+
+void rkc_buffer_add_u32(struct rkc_buffer *buffer, uint32_t value)
+{
+    rkc_buffer_add(buffer, &value, sizeof value);
+}
+
+void rkc_buffer_add_u64(struct rkc_buffer *buffer, uint64_t value)
+{
+    rkc_buffer_add(buffer, &value, sizeof value);
+}
+
+void rkc_buffer_add_text(struct rkc_buffer *buffer, const char *text)
+{
+    size_t length = text ? strlen(text) : 0;
+    if (length > UINT32_MAX) {
+        buffer->failed = 1;
+        return;
+    }
+    rkc_buffer_add_u32(buffer, (uint32_t)length);
+    rkc_buffer_add(buffer, text, length);
+}
+
+void rkc_buffer_add_ranges(struct rkc_buffer *buffer, const struct rkc_rank_range *ranges,
+                           uint32_t n)
+{
+    rkc_buffer_add_u32(buffer, n);
+    rkc_buffer_add(buffer, ranges, n * sizeof *ranges);
+}
+
+const void *rkc_cursor_take(struct rkc_cursor *cursor, size_t size)
+{
+    if (cursor->failed || size > (size_t)(cursor->end - cursor->at)) {
+        cursor->failed = 1;
+        return NULL;
+    }
+    const char *taken = cursor->at;
+    cursor->at += size;
+    return taken;
+}
+
+/* The bytes need not be aligned, so that numbers are copied out of them. */
+uint32_t rkc_cursor_u32(struct rkc_cursor *cursor)
+{
+    uint32_t value = 0;
+    const void *taken = rkc_cursor_take(cursor, sizeof value);
+    if (taken)
+        memcpy(&value, taken, sizeof value);
+    return value;
+}
+
+uint64_t rkc_cursor_u64(struct rkc_cursor *cursor)
+{
+    uint64_t value = 0;
+    const void *taken = rkc_cursor_take(cursor, sizeof value);
+    if (taken)
+        memcpy(&value, taken, sizeof value);
+    return value;
+}
+
+char *rkc_cursor_text(struct rkc_cursor *cursor, size_t max)
+{
+    uint32_t length = rkc_cursor_u32(cursor);
+    const char *text = rkc_cursor_take(cursor, length);
+    if (!text)
+        return NULL;
+    if (length > max || memchr(text, '\0', length)) {
+        cursor->failed = 1;
+        return NULL;
+    }
+    char *copy = malloc((size_t)length + 1);
+    if (!copy)
+        return NULL;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    return copy;
+}
+
+int rkc_cursor_ranges(struct rkc_cursor *cursor, struct rkc_rank_range **ranges, uint32_t *n)
+{
+    uint32_t n_taken = rkc_cursor_u32(cursor);
+    const void *taken = rkc_cursor_take(cursor, n_taken * sizeof **ranges);
+    if (!taken)
+        return RKC_EFORMAT;
+    struct rkc_rank_range *copy = NULL;
+    if (n_taken > 0) {
+        copy = malloc(n_taken * sizeof *copy);
+        if (!copy)
+            return RKC_ENOMEM;
+        memcpy(copy, taken, n_taken * sizeof *copy);
+    }
+    int32_t before = -1;
+    for (uint32_t i = 0; i < n_taken; i++) {
+        if (copy[i].first <= before || copy[i].last < copy[i].first) {
+            cursor->failed = 1;
+            free(copy);
+            return RKC_EFORMAT;
+        }
+        before = copy[i].last;
+    }
+    *ranges = copy;
+    *n = n_taken;
+    return 0;
+}
+
+/* Write over a number in the middle of the buffer. */
+static void put_u32(struct rkc_buffer *buffer, size_t at, uint32_t value)
+{
+    if (!buffer->failed)
+        memcpy(buffer->data + at, &value, sizeof value);
+}
+
+void rkc_numbers_pack_begin(struct rkc_buffer *buffer, uint32_t first, uint32_t n,
+                            uint32_t n_present)
+{
+    rkc_buffer_add_u64(buffer, NUMBERS_MAGIC);
+    rkc_buffer_add_u32(buffer, LAYOUT);
+    rkc_buffer_add_u32(buffer, first);
+    rkc_buffer_add_u32(buffer, n);
+    rkc_buffer_add_u32(buffer, n_present);
+}
+
+static void add_buckets(struct rkc_buffer *buffer, const uint64_t *counts, unsigned n,
+                        unsigned first)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (counts[i] == 0)
+            continue;
+        rkc_buffer_add(buffer, &(uint8_t){(uint8_t)(first + i)}, 1);
+        rkc_buffer_add_u64(buffer, counts[i]);
+    }
+}
+
+static void add_hist(struct rkc_buffer *buffer, const struct rkc_path_hist *hist)
+{
+    rkc_u128 sumsq = hist ? hist->visit_sumsq_ns2 : 0;
+    rkc_buffer_add(buffer, &sumsq, sizeof sumsq);
+    if (hist) {
+        add_buckets(buffer, hist->time, RKC_TIME_BUCKETS, 0);
+        add_buckets(buffer, hist->size, RKC_SIZE_BUCKETS, RKC_TIME_BUCKETS);
+    }
+    rkc_buffer_add(buffer, &(uint8_t){END_OF_BUCKETS}, 1);
+}
+
+static void add_single(struct rkc_buffer *buffer, int64_t value, int32_t rank)
+{
+    rkc_buffer_add_u64(buffer, (uint64_t)value);
+    rkc_buffer_add_u32(buffer, (uint32_t)rank);
+}
+
+void rkc_numbers_pack_path(struct rkc_buffer *buffer, uint32_t path, int32_t rank,
+                           const int64_t values[RKC_METRICS], const struct rkc_path_hist *hist)
+{
+    uint32_t have = 0;
+    for (unsigned metric = 0; metric < RKC_METRICS; metric++)
+        have |= (uint32_t)(values[metric] != RKC_ABSENT) << metric;
+    rkc_buffer_add_u32(buffer, path);
+    rkc_buffer_add_u32(buffer, have);
+    rkc_buffer_add_u32(buffer, have);
+    for (unsigned metric = 0; metric < RKC_METRICS; metric++)
+        if (have >> metric & 1)
+            add_single(buffer, values[metric], rank);
+    add_hist(buffer, hist);
+}
+
+static int is_present(const struct rkc_stat *stats)
+{
+    for (unsigned metric = 0; metric < RKC_METRICS; metric++)
+        if (stats[metric].ranks != 0)
+            return 1;
+    return 0;
+}
+
+static void add_path_numbers(struct rkc_buffer *buffer, uint32_t path,
+                             const struct rkc_stat *stats, const struct rkc_path_hist *hist)
+{
+    uint32_t have = 0, single = 0;
+    for (unsigned metric = 0; metric < RKC_METRICS; metric++) {
+        have |= (uint32_t)(stats[metric].ranks != 0) << metric;
+        single |= (uint32_t)(stats[metric].ranks == 1) << metric;
+    }
+    rkc_buffer_add_u32(buffer, path);
+    rkc_buffer_add_u32(buffer, have);
+    rkc_buffer_add_u32(buffer, single);
+    for (unsigned metric = 0; metric < RKC_METRICS; metric++) {
+        if (single >> metric & 1)
+            add_single(buffer, stats[metric].min, stats[metric].min_rank);
+        else if (have >> metric & 1)
+            rkc_buffer_add(buffer, &stats[metric], sizeof stats[metric]);
+    }
+    add_hist(buffer, hist);
+}
+
+int rkc_numbers_pack(const struct rkc_numbers *numbers, struct rkc_buffer *buffer)
+{
+    uint32_t n_present = 0;
+    rkc_numbers_pack_begin(buffer, numbers->first, numbers->n, 0);
+    size_t end_of_header = buffer->size;
+    for (uint32_t i = 0; i < numbers->n; i++) {
+        const struct rkc_stat *stats = numbers->stats + (size_t)i * RKC_METRICS;
+        if (!is_present(stats))
+            continue;
+        add_path_numbers(buffer, numbers->first + i, stats, &numbers->hist[i]);
+        n_present++;
+    }
+    put_u32(buffer, end_of_header - sizeof n_present, n_present);
+    return buffer->failed ? RKC_ENOMEM : 0;
+}
+
+/* Take the mark at the beginning; 0 where it is another's. */
+static int take_mark(struct rkc_cursor *cursor, uint64_t magic)
+{
+    int same = rkc_cursor_u64(cursor) == magic;
+    return rkc_cursor_u32(cursor) == LAYOUT && same;
+}
+
+static int take_window(struct rkc_cursor *cursor, uint32_t *first, uint32_t *n, uint32_t *n_present)
+{
+    int same = take_mark(cursor, NUMBERS_MAGIC);
+    *first = rkc_cursor_u32(cursor);
+    *n = rkc_cursor_u32(cursor);
+    *n_present = rkc_cursor_u32(cursor);
+    return !cursor->failed && same && *n <= RKC_PROFILE_PATHS_MAX &&
+           *first <= RKC_PROFILE_PATHS_MAX - *n && *n_present <= *n;
+}
+
+/* Add one metric as packed; 0 where it is none. */
+static int merge_stat(struct rkc_cursor *cursor, int single, struct rkc_stat *into)
+{
+    struct rkc_stat stat;
+    if (single) {
+        int64_t value = (int64_t)rkc_cursor_u64(cursor);
+        rkc_stat_set(&stat, value, (int32_t)rkc_cursor_u32(cursor));
+    } else {
+        const void *taken = rkc_cursor_take(cursor, sizeof stat);
+        if (!taken)
+            return 0;
+        memcpy(&stat, taken, sizeof stat);
+    }
+    if (cursor->failed || stat.ranks < 1 || stat.min > stat.max || stat.min_rank < 0 ||
+        stat.max_rank < 0)
+        return 0;
+    rkc_stat_merge(into, &stat);
+    return 1;
+}
+
+/* Add one path's entry as packed; 0 where it is none. */
+static int merge_entry(struct rkc_cursor *cursor, struct rkc_stat *stats,
+                       struct rkc_path_hist *hist)
+{
+    uint32_t have = rkc_cursor_u32(cursor);
+    uint32_t single = rkc_cursor_u32(cursor);
+    if (have & ~(uint32_t)ALL_METRICS || single & ~have)
+        return 0;
+    for (unsigned metric = 0; metric < RKC_METRICS; metric++)
+        if (have >> metric & 1 && !merge_stat(cursor, single >> metric & 1, &stats[metric]))
+            return 0;
+
+    rkc_u128 sumsq;
+    const void *taken = rkc_cursor_take(cursor, sizeof sumsq);
+    if (!taken)
+        return 0;
+    memcpy(&sumsq, taken, sizeof sumsq);
+    hist->visit_sumsq_ns2 = rkc_u128_add(hist->visit_sumsq_ns2, sumsq);
+    for (;;) {
+        const unsigned char *bucket = rkc_cursor_take(cursor, 1);
+        if (!bucket || *bucket == END_OF_BUCKETS)
+            return bucket != NULL;
+        uint64_t count = rkc_cursor_u64(cursor);
+        if (*bucket < RKC_TIME_BUCKETS)
+            hist->time[*bucket] += count;
+        else if (*bucket < RKC_TIME_BUCKETS + RKC_SIZE_BUCKETS)
+            hist->size[*bucket - RKC_TIME_BUCKETS] += count;
+        else
+            return 0;
+    }
+}
+
+/* Add the entries that follow a window. */
+static int merge_entries(struct rkc_cursor *cursor, uint32_t n_present, struct rkc_numbers *into)
+{
+    uint32_t least = 0;
+    for (uint32_t i = 0; i < n_present; i++) {
+        uint32_t path = rkc_cursor_u32(cursor) - into->first;
+        if (cursor->failed || path < least || path >= into->n ||
+            !merge_entry(cursor, into->stats + (size_t)path * RKC_METRICS, &into->hist[path]))
+            return RKC_EFORMAT;
+        least = path + 1;
+    }
+    return 0;
+}
+
+int rkc_numbers_merge_packed(struct rkc_numbers *into, struct rkc_cursor *cursor)
+{
+    uint32_t first, n, n_present;
+    if (!take_window(cursor, &first, &n, &n_present) || first != into->first || n != into->n)
+        return RKC_EFORMAT;
+    return merge_entries(cursor, n_present, into);
+}
+
+int rkc_numbers_unpack(struct rkc_numbers *numbers, struct rkc_cursor *cursor)
+{
+    *numbers = (struct rkc_numbers){0};
+    uint32_t first, n, n_present;
+    if (!take_window(cursor, &first, &n, &n_present))
+        return RKC_EFORMAT;
+    int status = rkc_numbers_init(numbers, first, n);
+    if (status == 0)
+        status = merge_entries(cursor, n_present, numbers);
+    if (status != 0)
+        rkc_numbers_free(numbers);
+    return status;
+}
+
+int rkc_profile_pack(const struct rkc_profile *profile, struct rkc_buffer *buffer)
+{
+    rkc_buffer_add_u64(buffer, PROFILE_MAGIC);
+    rkc_buffer_add_u32(buffer, LAYOUT);
+    rkc_buffer_add_u32(buffer, (uint32_t)profile->has_numbers);
+    rkc_buffer_add_u64(buffer, (uint64_t)profile->paths_folded);
+
+    rkc_buffer_add_u32(buffer, profile->n_regions);
+    for (uint32_t i = 0; i < profile->n_regions; i++) {
+        const struct rkc_profile_region *region = &profile->regions[i];
+        rkc_buffer_add_text(buffer, region->name);
+        rkc_buffer_add_text(buffer, region->file);
+        rkc_buffer_add_u32(buffer, (uint32_t)region->line);
+        rkc_buffer_add_u32(buffer, region->kind);
+        rkc_buffer_add_u32(buffer, region->flags);
+        rkc_buffer_add_u32(buffer, region->every);
+    }
+    rkc_buffer_add_u32(buffer, profile->n_paths);
+    for (uint32_t i = 0; i < profile->n_paths; i++) {
+        rkc_buffer_add_u32(buffer, profile->paths[i].parent);
+        rkc_buffer_add_u32(buffer, profile->paths[i].region);
+    }
+    rkc_buffer_add_u32(buffer, profile->n_notes);
+    for (uint32_t i = 0; i < profile->n_notes; i++) {
+        const struct rkc_profile_note *note = &profile->notes[i];
+        rkc_buffer_add_u32(buffer, note->kind);
+        rkc_buffer_add_u32(buffer, note->region);
+        rkc_buffer_add_u32(buffer, (uint32_t)note->rank);
+        rkc_buffer_add_u64(buffer, (uint64_t)note->count);
+        rkc_buffer_add_text(buffer, note->text);
+    }
+    rkc_buffer_add_ranges(buffer, profile->ranks, profile->n_ranks);
+    if (profile->has_numbers)
+        return rkc_numbers_pack(&profile->numbers, buffer);
+    return buffer->failed ? RKC_ENOMEM : 0;
+}
+
+/* A status for what the profile gave back where it should have given `wanted`. */
+static int expect(int64_t got, int64_t wanted)
+{
+    if (got == RKC_ENOMEM)
+        return RKC_ENOMEM;
+    return got == wanted ? 0 : RKC_EFORMAT;
+}
+
+static int take_region(struct rkc_cursor *cursor, struct rkc_profile *profile)
+{
+    uint32_t i = profile->n_regions;
+    char *name = rkc_cursor_text(cursor, RKC_NAME_MAX - 1);
+    char *file = rkc_cursor_text(cursor, RKC_PROFILE_FILE_MAX);
+    int32_t line = (int32_t)rkc_cursor_u32(cursor);
+    uint32_t kind = rkc_cursor_u32(cursor);
+    uint32_t flags = rkc_cursor_u32(cursor);
+    uint32_t every = rkc_cursor_u32(cursor);
+
+    int status = RKC_EFORMAT;
+    if (!cursor->failed && (!name || !file))
+        status = RKC_ENOMEM;
+    else if (!cursor->failed && kind < RKC_REGION_KINDS && flags <= UINT8_MAX)
+        status = expect(rkc_profile_region_get(profile, kind, name, file, line), i);
+    if (status == 0) {
+        profile->regions[i].flags = (uint8_t)flags;
+        profile->regions[i].every = every;
+    }
+    free(name);
+    free(file);
+    return status;
+}
+
+static int take_path(struct rkc_cursor *cursor, struct rkc_profile *profile)
+{
+    uint32_t i = profile->n_paths;
+    uint32_t parent = rkc_cursor_u32(cursor);
+    uint32_t region = rkc_cursor_u32(cursor);
+    if (cursor->failed)
+        return RKC_EFORMAT;
+    return expect(rkc_profile_path_get(profile, parent, region), i);
+}
+
+static int take_note(struct rkc_cursor *cursor, struct rkc_profile *profile)
+{
+    uint32_t i = profile->n_notes;
+    uint32_t kind = rkc_cursor_u32(cursor);
+    uint32_t region = rkc_cursor_u32(cursor);
+    int32_t rank = (int32_t)rkc_cursor_u32(cursor);
+    int64_t count = (int64_t)rkc_cursor_u64(cursor);
+    char *text = rkc_cursor_text(cursor, RKC_NOTE_TEXT_MAX - 1);
+    if (!text)
+        return cursor->failed ? RKC_EFORMAT : RKC_ENOMEM;
+
+    int status = RKC_EFORMAT;
+    if (kind < RKC_NOTES && count >= 0)
+        status = expect(rkc_profile_note_add(profile, kind, region, rank, count, text), 0);
+    free(text);
+    /* A second row of one kind and region would be counted in the first. */
+    return status == 0 && profile->n_notes != i + 1 ? RKC_EFORMAT : status;
+}
+
+/* Take a count and as many things as it says. */
+static int take_list(struct rkc_cursor *cursor, struct rkc_profile *profile,
+                     int (*take)(struct rkc_cursor *, struct rkc_profile *))
+{
+    int status = 0;
+    for (uint32_t n = rkc_cursor_u32(cursor); n > 0 && status == 0; n--)
+        status = take(cursor, profile);
+    return status;
+}
+
+static int take_profile(struct rkc_cursor *cursor, struct rkc_profile *profile)
+{
+    int status = take_list(cursor, profile, take_region);
+    if (status == 0)
+        status = take_list(cursor, profile, take_path);
+    if (status == 0)
+        status = take_list(cursor, profile, take_note);
+    if (status == 0)
+        status = rkc_cursor_ranges(cursor, &profile->ranks, &profile->n_ranks);
+    profile->cap_ranks = profile->n_ranks;
+    if (status == 0 && profile->has_numbers)
+        status = rkc_numbers_merge_packed(&profile->numbers, cursor);
+    return status;
+}
+
+int rkc_profile_unpack(struct rkc_profile *profile, struct rkc_cursor *cursor)
+{
+    rkc_profile_init(profile, 0);
+    int same = take_mark(cursor, PROFILE_MAGIC);
+    uint32_t has_numbers = rkc_cursor_u32(cursor);
+    int64_t paths_folded = (int64_t)rkc_cursor_u64(cursor);
+    if (cursor->failed || !same || has_numbers > 1 || paths_folded < 0)
+        return RKC_EFORMAT;
+
+    profile->has_numbers = (int)has_numbers;
+    int status = take_profile(cursor, profile);
+    profile->paths_folded = paths_folded;
+    if (status != 0)
+        rkc_profile_free(profile);
+    return status;
+}

@@ -1,0 +1,69 @@
+/* pack.h - a profile as one run of bytes, for messages between ranks and for the writer. */
+#ifndef RKC_PACK_H
+#define RKC_PACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile.h"
+
+/* A growing buffer. Zero it to begin; `failed` is set when memory ran out and sticks. */
+struct rkc_buffer {
+    char *data;
+    size_t size, capacity;
+    int failed;
+};
+
+void rkc_buffer_free(struct rkc_buffer *buffer);
+void rkc_buffer_add(struct rkc_buffer *buffer, const void *data, size_t size);
+void rkc_buffer_add_u32(struct rkc_buffer *buffer, uint32_t value);
+void rkc_buffer_add_u64(struct rkc_buffer *buffer, uint64_t value);
+/* Length and bytes; NULL is "". */
+void rkc_buffer_add_text(struct rkc_buffer *buffer, const char *text);
+void rkc_buffer_add_ranges(struct rkc_buffer *buffer, const struct rkc_rank_range *ranges,
+                           uint32_t n);
+
+/* Reading what may be cut short or hostile: after a failed read `failed` sticks and
+ * every further read gives 0. */
+struct rkc_cursor {
+    const char *at, *end;
+    int failed;
+};
+
+const void *rkc_cursor_take(struct rkc_cursor *cursor, size_t size); /* NULL when not there */
+uint32_t rkc_cursor_u32(struct rkc_cursor *cursor);
+uint64_t rkc_cursor_u64(struct rkc_cursor *cursor);
+/* A text of at most `max` bytes without NUL inside, copied with malloc. NULL on failure,
+ * with `failed` unset when memory ran out. */
+char *rkc_cursor_text(struct rkc_cursor *cursor, size_t max);
+/* Rising disjoint ranges of ranks, malloc'ed; NULL for none. 0, RKC_ENOMEM or RKC_EFORMAT. */
+int rkc_cursor_ranges(struct rkc_cursor *cursor, struct rkc_rank_range **ranges, uint32_t *n);
+
+/* Append `profile` to `buffer`, its numbers included where it has them. Only metrics with
+ * ranks and buckets that are not 0 take room. 0 or RKC_ENOMEM. Begins with a magic number
+ * that tells byte order and layout. */
+int rkc_profile_pack(const struct rkc_profile *profile, struct rkc_buffer *buffer);
+
+/* Make `profile` (uninitialised before) from `cursor`. Every count and index is checked.
+ * 0, RKC_ENOMEM, or RKC_EFORMAT; on failure `profile` is as after rkc_profile_free. */
+int rkc_profile_unpack(struct rkc_profile *profile, struct rkc_cursor *cursor);
+
+/* The same for numbers alone. */
+int rkc_numbers_pack(const struct rkc_numbers *numbers, struct rkc_buffer *buffer);
+int rkc_numbers_unpack(struct rkc_numbers *numbers, struct rkc_cursor *cursor);
+
+/* Add packed numbers of the same window to `into`: rkc_numbers_unpack and rkc_numbers_merge
+ * at once, touching only what is present. 0, or RKC_EFORMAT with `into` changed in part. */
+int rkc_numbers_merge_packed(struct rkc_numbers *into, struct rkc_cursor *cursor);
+
+/* One path of one rank, in the form rkc_numbers_unpack reads, for a rank that packs its
+ * values without building statistics first. `values` holds RKC_METRICS numbers,
+ * RKC_ABSENT where not measured; `hist` may be NULL. Call rkc_numbers_pack_begin once, then
+ * rkc_numbers_pack_path for each of the n_present paths that the rank has, in rising order.
+ * Whether memory sufficed is in buffer->failed. */
+void rkc_numbers_pack_begin(struct rkc_buffer *buffer, uint32_t first, uint32_t n,
+                            uint32_t n_present);
+void rkc_numbers_pack_path(struct rkc_buffer *buffer, uint32_t path, int32_t rank,
+                           const int64_t values[RKC_METRICS], const struct rkc_path_hist *hist);
+
+#endif

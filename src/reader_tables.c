@@ -1,0 +1,317 @@
+/* reader_tables.c - tables of a result file: every index is checked against what it points into. */
+#include "autoconf.h"
+
+#include "reader_tables.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rankclock/status.h>
+
+enum { BUCKETS_MAX = 4096 };
+
+static int bad(struct rkc_reader *reader, const char *table, size_t row, const char *what)
+{
+    return rkc_source_fail(&reader->source, RKC_EFORMAT, "/%s, row %zu: %s", table, row, what);
+}
+
+/* Whether a number lies in low..high. */
+static int within(int64_t value, int64_t low, int64_t high)
+{
+    return value >= low && value <= high;
+}
+
+static const char *text_at(const struct rkc_array *array, size_t row)
+{
+    return array->texts + row * array->width;
+}
+
+static void release(struct rkc_reader *reader, struct rkc_array *arrays, size_t n,
+                    const struct rkc_column *columns)
+{
+    for (size_t i = 0; i < n; i++)
+        if (columns[i].kind == RKC_COLUMN_INT)
+            rkc_source_release(&reader->source, arrays[i].data);
+}
+
+static int load_fact(struct rkc_reader *reader, const char *name, struct rkc_reader_fact *fact)
+{
+    char path[512];
+    snprintf(path, sizeof path, "job/%s", name);
+    struct rkc_array array;
+    struct rkc_array_shape shape = {.kind = RKC_ARRAY_TEXT, .rows = RKC_ANY_SIZE};
+    *fact = (struct rkc_reader_fact){.name = name, .value = RKC_READER_ABSENT};
+    if (rkc_source_read(&reader->source, path, &shape, &array) == 0) {
+        fact->text = array.texts;
+        return 1;
+    }
+    shape.kind = RKC_ARRAY_INT;
+    if (rkc_source_read(&reader->source, path, &shape, &array))
+        return 0;
+    enum { DIGITS = 24 };
+    char *text = rkc_source_alloc(&reader->source, DIGITS, 1);
+    if (!text)
+        return 0;
+    snprintf(text, DIGITS, "%" PRId64, array.ints[0]);
+    fact->text = text;
+    fact->value = array.ints[0];
+    return 1;
+}
+
+int rkc_reader_load_job(struct rkc_reader *reader)
+{
+    char **names;
+    size_t n;
+    int status = rkc_source_names(&reader->source, "job", &names, &n);
+    if (status)
+        return status;
+    reader->facts = rkc_source_alloc(&reader->source, n, sizeof *reader->facts);
+    if (!reader->facts)
+        return reader->source.status;
+    /* What is neither a text nor a number comes from a newer version. */
+    for (size_t i = 0; i < n; i++)
+        reader->n_facts += (size_t)load_fact(reader, names[i], &reader->facts[reader->n_facts]);
+    return 0;
+}
+
+int rkc_reader_load_regions(struct rkc_reader *reader)
+{
+    static const struct rkc_column columns[] = {RKC_REGIONS_LIST(RKC_COLUMN_ROW)};
+    struct rkc_array arrays[RKC_REGIONS_COLUMNS];
+    int status = rkc_source_table(&reader->source, "regions", columns, RKC_REGIONS_COLUMNS,
+                                  arrays);
+    if (status)
+        return status;
+    size_t n = arrays[0].rows;
+    reader->regions = rkc_source_alloc(&reader->source, n, sizeof *reader->regions);
+    if (!reader->regions)
+        return reader->source.status;
+    for (size_t i = 0; i < n; i++) {
+        int64_t line = arrays[RKC_REGIONS_LINE].ints[i];
+        if (!within(line, INT32_MIN, INT32_MAX))
+            return bad(reader, "regions", i, "no line has this number");
+        reader->regions[i] = (struct rkc_reader_region){
+            .name = text_at(&arrays[RKC_REGIONS_NAME], i),
+            .kind = text_at(&arrays[RKC_REGIONS_KIND], i),
+            .file = text_at(&arrays[RKC_REGIONS_FILE], i),
+            .line = (int32_t)line,
+        };
+    }
+    reader->n_regions = n;
+    release(reader, arrays, RKC_REGIONS_COLUMNS, columns);
+    return 0;
+}
+
+int rkc_reader_load_paths(struct rkc_reader *reader)
+{
+    static const struct rkc_column columns[] = {RKC_CALLPATHS_LIST(RKC_COLUMN_ROW)};
+    struct rkc_array arrays[RKC_CALLPATHS_COLUMNS];
+    int status = rkc_source_table(&reader->source, "callpaths", columns, RKC_CALLPATHS_COLUMNS,
+                                  arrays);
+    if (status)
+        return status;
+    size_t n = arrays[0].rows;
+    if (n == 0)
+        return rkc_source_fail(&reader->source, RKC_EFORMAT, "/callpaths is empty");
+    reader->paths = rkc_source_alloc(&reader->source, n, sizeof *reader->paths);
+    if (!reader->paths)
+        return reader->source.status;
+    for (size_t i = 0; i < n; i++) {
+        int64_t parent = arrays[RKC_CALLPATHS_PARENT].ints[i];
+        int64_t region = arrays[RKC_CALLPATHS_REGION].ints[i];
+        int64_t depth = arrays[RKC_CALLPATHS_DEPTH].ints[i];
+        if (i == 0 ? parent != -1 : !within(parent, 0, (int64_t)i - 1))
+            return bad(reader, "callpaths", i, "its parent does not come before it");
+        if (!within(region, 0, (int64_t)reader->n_regions - 1))
+            return bad(reader, "callpaths", i, "it has no region");
+        if (depth != (i == 0 ? 0 : (int64_t)reader->paths[parent].depth + 1))
+            return bad(reader, "callpaths", i, "its depth is not its parent's and 1");
+        reader->paths[i] = (struct rkc_reader_path){(int32_t)parent, (int32_t)region,
+                                                    (int32_t)depth};
+    }
+    reader->n_paths = n;
+    release(reader, arrays, RKC_CALLPATHS_COLUMNS, columns);
+    return 0;
+}
+
+/* Columns that are numbers of 32 bits, and where they go. */
+static const struct {
+    int column;
+    size_t offset;
+} small_columns[] = {
+    {RKC_RANKS_RANK, offsetof(struct rkc_reader_rank, rank)},
+    {RKC_RANKS_PID, offsetof(struct rkc_reader_rank, pid)},
+    {RKC_RANKS_LOCAL_RANK, offsetof(struct rkc_reader_rank, local_rank)},
+    {RKC_RANKS_CPU, offsetof(struct rkc_reader_rank, cpu)},
+    {RKC_RANKS_THREADS, offsetof(struct rkc_reader_rank, threads)},
+    {RKC_RANKS_OPEN, offsetof(struct rkc_reader_rank, open_callpath)},
+};
+
+static int load_rank(struct rkc_reader *reader, const struct rkc_array *arrays,
+                     const struct rkc_array *nodes, size_t i)
+{
+    struct rkc_reader_rank *rank = &reader->ranks[i];
+    for (size_t k = 0; k < sizeof small_columns / sizeof *small_columns; k++) {
+        int64_t value = arrays[small_columns[k].column].ints[i];
+        if (!within(value, INT32_MIN, INT32_MAX))
+            return bad(reader, "ranks", i, "a number is too large");
+        *(int32_t *)((char *)rank + small_columns[k].offset) = (int32_t)value;
+    }
+    int64_t node = arrays[RKC_RANKS_NODE].ints[i];
+    if (!within(node, 0, (int64_t)nodes->rows - 1))
+        return bad(reader, "ranks", i, "it has no node");
+    if (rank->rank < 0 || (i > 0 && rank->rank <= reader->ranks[i - 1].rank))
+        return bad(reader, "ranks", i, "ranks do not rise");
+    if (!within(rank->open_callpath, -1, (int64_t)reader->n_paths - 1))
+        return bad(reader, "ranks", i, "it has no such call path");
+    rank->node = text_at(nodes, (size_t)node);
+    rank->state = text_at(&arrays[RKC_RANKS_STATE], i);
+    rank->wall_ns = arrays[RKC_RANKS_WALL].ints[i];
+    rank->init_ns = arrays[RKC_RANKS_INIT].ints[i];
+    rank->mpi_ns = arrays[RKC_RANKS_MPI].ints[i];
+    rank->useful_ns = arrays[RKC_RANKS_USEFUL].ints[i];
+    rank->overhead_ns = arrays[RKC_RANKS_OVERHEAD].ints[i];
+    rank->measured_until_unix_ns = arrays[RKC_RANKS_UNTIL].ints[i];
+    return 0;
+}
+
+int rkc_reader_load_ranks(struct rkc_reader *reader)
+{
+    static const struct rkc_column columns[] = {RKC_RANKS_LIST(RKC_COLUMN_ROW)};
+    static const struct rkc_column node_columns[] = {RKC_NODES_LIST(RKC_COLUMN_ROW)};
+    struct rkc_array nodes, arrays[RKC_RANKS_COLUMNS];
+    int status = rkc_source_table(&reader->source, "nodes", node_columns, RKC_NODES_COLUMNS,
+                                  &nodes);
+    if (!status)
+        status = rkc_source_table(&reader->source, "ranks", columns, RKC_RANKS_COLUMNS, arrays);
+    if (status)
+        return status;
+    size_t n = arrays[0].rows;
+    reader->ranks = rkc_source_alloc(&reader->source, n, sizeof *reader->ranks);
+    if (!reader->ranks)
+        return reader->source.status;
+    for (size_t i = 0; i < n && !status; i++)
+        status = load_rank(reader, arrays, &nodes, i);
+    if (status)
+        return status;
+    reader->n_ranks = n;
+    release(reader, arrays, RKC_RANKS_COLUMNS, columns);
+    return 0;
+}
+
+int rkc_reader_load_missing(struct rkc_reader *reader)
+{
+    if (!rkc_source_has(&reader->source, "missing_ranks"))
+        return 0;
+    struct rkc_array array;
+    struct rkc_array_shape shape = {RKC_ARRAY_INT, 2, RKC_ANY_SIZE, 2};
+    int status = rkc_source_read(&reader->source, "missing_ranks", &shape, &array);
+    if (status)
+        return status;
+    reader->missing = rkc_source_alloc(&reader->source, array.rows, sizeof *reader->missing);
+    if (!reader->missing)
+        return reader->source.status;
+    for (size_t i = 0; i < array.rows; i++) {
+        int64_t first = array.ints[2 * i], last = array.ints[2 * i + 1];
+        if (!within(first, 0, INT32_MAX) || !within(last, first, INT32_MAX) ||
+            (i > 0 && first <= reader->missing[i - 1].last))
+            return bad(reader, "missing_ranks", i, "no range, or out of order");
+        reader->missing[i] = (struct rkc_reader_range){(int32_t)first, (int32_t)last};
+    }
+    reader->n_missing = array.rows;
+    rkc_source_release(&reader->source, array.data);
+    return 0;
+}
+
+int rkc_reader_load_notes(struct rkc_reader *reader)
+{
+    static const struct rkc_column columns[] = {RKC_NOTES_LIST(RKC_COLUMN_ROW)};
+    if (!rkc_source_has(&reader->source, "notes"))
+        return 0;
+    struct rkc_array arrays[RKC_NOTES_COLUMNS];
+    int status = rkc_source_table(&reader->source, "notes", columns, RKC_NOTES_COLUMNS, arrays);
+    if (status)
+        return status;
+    size_t n = arrays[0].rows;
+    reader->notes = rkc_source_alloc(&reader->source, n, sizeof *reader->notes);
+    if (!reader->notes)
+        return reader->source.status;
+    for (size_t i = 0; i < n; i++) {
+        int64_t region = arrays[RKC_NOTES_REGION].ints[i], rank = arrays[RKC_NOTES_RANK].ints[i];
+        if (!within(region, -1, (int64_t)reader->n_regions - 1) || !within(rank, -1, INT32_MAX))
+            return bad(reader, "notes", i, "it has no such region or rank");
+        reader->notes[i] = (struct rkc_reader_note){
+            .kind = text_at(&arrays[RKC_NOTES_KIND], i),
+            .text = text_at(&arrays[RKC_NOTES_TEXT], i),
+            .region = (int32_t)region,
+            .rank = (int32_t)rank,
+            .count = arrays[RKC_NOTES_COUNT].ints[i],
+        };
+    }
+    reader->n_notes = n;
+    release(reader, arrays, RKC_NOTES_COLUMNS, columns);
+    return 0;
+}
+
+static int load_sizes(struct rkc_reader *reader, size_t n, struct rkc_array *sizes)
+{
+    struct rkc_array edges;
+    struct rkc_array_shape shape = {RKC_ARRAY_INT, 2, n, RKC_ANY_SIZE};
+    int status = rkc_source_read(&reader->source, "mpi/transfers/size_histogram", &shape, sizes);
+    if (status)
+        return status;
+    if (!within((int64_t)sizes->columns, 1, BUCKETS_MAX))
+        return bad(reader, "mpi/transfers/size_histogram", 0, "too many buckets or none");
+    shape = (struct rkc_array_shape){RKC_ARRAY_INT, 1, sizes->columns + 1, 1};
+    status = rkc_source_read(&reader->source, "mpi/size_edges_bytes", &shape, &edges);
+    if (status)
+        return status;
+    for (size_t i = 0; i < sizes->columns; i++)
+        if (edges.ints[i] < 0 || edges.ints[i] > edges.ints[i + 1])
+            return bad(reader, "mpi/size_edges_bytes", i, "edges fall");
+    reader->size_buckets = sizes->columns;
+    reader->size_edges = edges.ints;
+    return 0;
+}
+
+int rkc_reader_load_transfers(struct rkc_reader *reader)
+{
+    static const struct rkc_column columns[] = {RKC_TRANSFERS_LIST(RKC_COLUMN_ROW)};
+    if (!rkc_source_has(&reader->source, "mpi/transfers"))
+        return 0;
+    struct rkc_array sizes, arrays[RKC_TRANSFERS_COLUMNS];
+    int status = rkc_source_table(&reader->source, "mpi/transfers", columns,
+                                  RKC_TRANSFERS_COLUMNS, arrays);
+    if (!status)
+        status = load_sizes(reader, arrays[0].rows, &sizes);
+    if (status)
+        return status;
+    size_t n = arrays[0].rows;
+    reader->transfers = rkc_source_alloc(&reader->source, n, sizeof *reader->transfers);
+    if (!reader->transfers)
+        return reader->source.status;
+    for (size_t i = 0; i < n; i++) {
+        int64_t path = arrays[RKC_TRANSFERS_CALLPATH].ints[i];
+        int64_t call = arrays[RKC_TRANSFERS_CALL].ints[i];
+        if (!within(path, 0, (int64_t)reader->n_paths - 1) ||
+            !within(call, 0, (int64_t)reader->n_regions - 1))
+            return bad(reader, "mpi/transfers", i, "it has no such call path or call");
+        reader->transfers[i] = (struct rkc_reader_transfer){
+            .callpath = (int32_t)path,
+            .call = (int32_t)call,
+            .send_kind = text_at(&arrays[RKC_TRANSFERS_SEND_KIND], i),
+            .recv_kind = text_at(&arrays[RKC_TRANSFERS_RECV_KIND], i),
+            .calls = arrays[RKC_TRANSFERS_CALLS].ints[i],
+            .bytes_sent = arrays[RKC_TRANSFERS_BYTES_SENT].ints[i],
+            .bytes_received = arrays[RKC_TRANSFERS_BYTES_RECEIVED].ints[i],
+            .ns = arrays[RKC_TRANSFERS_NS].ints[i],
+            .blocked_ns = arrays[RKC_TRANSFERS_BLOCKED].ints[i],
+            .in_flight_ns = arrays[RKC_TRANSFERS_IN_FLIGHT].ints[i],
+            .size_histogram = sizes.ints + i * sizes.columns,
+        };
+    }
+    reader->n_transfers = n;
+    release(reader, arrays, RKC_TRANSFERS_COLUMNS, columns);
+    return 0;
+}

@@ -1,0 +1,374 @@
+/* region.c - names are compared only when they are first seen or when a region is begun or
+ * ended by name; everything else knows a region by the unit of its block in the image. */
+#include "autoconf.h"
+
+#include "region.h"
+
+#include <string.h>
+
+#include "hot.h"
+#include "log.h"
+
+/* MPI functions are names, too, but have room of their own once the program's names have run out:
+ * their time must not be taken for the program's. */
+enum { SLOTS = 4 * RKC_NAMES_MAX, MPI_NAMES_MAX = 1024, HANDLES = RKC_NAMES_MAX + MPI_NAMES_MAX };
+
+struct rkc_region rkc_region_nothing;
+
+static struct {
+    struct rkc_image *image;
+    struct rkc_region *other;
+    uint32_t n;
+    int full; /* said once */
+    struct rkc_region handle[HANDLES];
+    _Atomic uint16_t slot[SLOTS]; /* 1 + index of the handle */
+} table;
+
+static uint32_t hash_name(const char *name, size_t length, uint32_t seed)
+{
+    uint64_t h = (length + seed) * UINT64_C(0x9e3779b97f4a7c15), word;
+    for (; length >= sizeof word; length -= sizeof word, name += sizeof word) {
+        memcpy(&word, name, sizeof word);
+        h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        h ^= h >> 29;
+    }
+    for (; length; length--, name++)
+        h = (h ^ (unsigned char)*name) * UINT64_C(0x9e3779b97f4a7c15);
+    h = (h ^ h >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)(h >> 32);
+}
+
+/* The handle of a name, or NULL; *slot is where it would go. Needs no lock: a slot is
+ * published after its handle and never changes. */
+static struct rkc_region *find(enum rkc_region_kind kind, const char *name, uint32_t length,
+                               uint32_t hash, uint32_t *slot)
+{
+    for (*slot = hash % SLOTS;; *slot = (*slot + 1) % SLOTS) {
+        uint16_t index = atomic_load_explicit(&table.slot[*slot], memory_order_acquire);
+        if (!index)
+            return NULL;
+        struct rkc_region *region = &table.handle[index - 1];
+        if (region->hash == hash && region->length == length && region->kind == kind &&
+            memcmp(region->name, name, length) == 0)
+            return region;
+    }
+}
+
+/* The region's block, complete but for its publication. Lock held. */
+static struct rkc_region_block *make_block(enum rkc_region_kind kind, const char *name,
+                                           uint32_t length, const char *file, int line)
+{
+    size_t file_bytes = file ? strnlen(file, 4096) : 0;
+    struct rkc_region_block *block = rkc_image_block(
+        table.image, RKC_BLOCK_REGION,
+        sizeof *block + length + 1 + file_bytes + 1 + sizeof(uint64_t)); /* room for same_text */
+    if (!block)
+        return NULL;
+    block->kind = (uint8_t)kind;
+    block->line = line;
+    block->name_bytes = length;
+    block->file_bytes = (uint32_t)file_bytes;
+    memcpy(block->text, name, length);
+    if (file)
+        memcpy(block->text + length + 1, file, file_bytes);
+    rkc_image_publish(&block->block);
+    atomic_fetch_add_explicit(&rkc_image_header(table.image)->n_regions, 1, memory_order_relaxed);
+    return block;
+}
+
+/* Make the handle of a new name. Lock held; NULL when there is no room. A name that the
+ * filters exclude is remembered, too, with unit 0, so that it is not matched again. */
+static struct rkc_region *add(enum rkc_region_kind kind, const char *name, uint32_t length,
+                              uint32_t hash, uint32_t slot, const char *file, int line)
+{
+    int own = kind == RKC_REGION_ROOT || kind == RKC_REGION_OTHER;
+    if (table.n >= (kind == RKC_REGION_USER ? (uint32_t)RKC_NAMES_MAX : (uint32_t)HANDLES))
+        return NULL;
+    int wanted = own || rkc_config_wants(rkc_private_config(), name);
+    struct rkc_region_block *block = make_block(kind, name, length, file, line);
+    if (!block)
+        return NULL;
+    struct rkc_region *region = &table.handle[table.n];
+    region->unit = wanted ? rkc_image_unit(table.image->base, block) : 0;
+    region->hot = region->unit;
+    region->hash = hash;
+    region->name = block->text;
+    region->length = length;
+    region->kind = (uint8_t)kind;
+    atomic_store_explicit(&table.slot[slot], (uint16_t)++table.n, memory_order_release);
+    return region;
+}
+
+struct rkc_region *rkc_region_intern(enum rkc_region_kind kind, const char *name, const char *file,
+                                     int line)
+{
+    uint32_t length = (uint32_t)strlen(name), slot;
+    uint32_t hash = hash_name(name, length, (uint32_t)kind);
+    struct rkc_region *region = find(kind, name, length, hash, &slot);
+    if (region)
+        return region;
+    if (table.full && kind == RKC_REGION_USER)
+        return table.other;
+    rkc_thread_lock();
+    region = find(kind, name, length, hash, &slot);
+    if (!region)
+        region = add(kind, name, length, hash, slot, file, line);
+    int say = !region && !table.full;
+    if (!region)
+        table.full = 1;
+    rkc_thread_unlock();
+    if (say)
+        rkc_log(RKC_LOG_WARNING, "more than %d region names: the others are counted together as "
+                "\"(other)\"; the first is \"%.100s\"", RKC_NAMES_MAX, name);
+    return region ? region : table.other;
+}
+
+int rkc_region_init(struct rkc_image *image, struct rkc_tree_names *names)
+{
+    table.image = image;
+    table.other = &rkc_region_nothing;
+    struct rkc_region *root = rkc_region_intern(RKC_REGION_ROOT, "(run)", NULL, 0);
+    struct rkc_region *deep = rkc_region_intern(RKC_REGION_OTHER, "(deep)", NULL, 0);
+    table.other = rkc_region_intern(RKC_REGION_OTHER, "(other)", NULL, 0);
+    *names = (struct rkc_tree_names){root->unit, deep->unit, table.other->unit};
+    return root->unit && deep->unit && table.other->unit ? 0 : RKC_ENOMEM;
+}
+
+/* ---- the public functions ---- */
+
+static int name_valid(const char *name)
+{
+    return name && *name && strnlen(name, RKC_NAME_MAX) < RKC_NAME_MAX;
+}
+
+static void refuse_name(const char *name)
+{
+    struct rkc_image *image = rkc_private_image();
+    if (atomic_fetch_add(&rkc_image_header(image)->bad_names, 1u) == 0)
+        rkc_log(RKC_LOG_WARNING, "region names must have 1 to %d bytes: %s%.60s%s is not recorded",
+                RKC_NAME_MAX - 1, name ? "\"" : "", name ? name : "NULL",
+                !name ? "" : strlen(name) > 60 ? "…\"" : "\"");
+}
+
+struct rkc_region *rkc_region_at(const char *name, const char *file, int line)
+{
+    if (!rkc_private_start())
+        return &rkc_region_nothing;
+    if (!name_valid(name)) {
+        refuse_name(name);
+        return &rkc_region_nothing;
+    }
+    return rkc_region_intern(RKC_REGION_USER, name, file, line);
+}
+
+struct rkc_region *rkc_region_get(const char *name)
+{
+    return rkc_region_at(name, NULL, 0);
+}
+
+struct rkc_region *rkc_private_mpi_region(const char *name)
+{
+    if (!rkc_private_start() || !rkc_private_config()->mpi)
+        return &rkc_region_nothing;
+    return rkc_region_intern(RKC_REGION_MPI, name, NULL, 0);
+}
+
+struct rkc_node *rkc_private_begin(struct rkc_region *region)
+{
+    if (!region->unit || !rkc_thread_alive())
+        return NULL;
+    struct rkc_thread *thread = rkc_private_thread;
+    if (!thread || !atomic_load_explicit(&thread->gate, memory_order_relaxed))
+        thread = rkc_thread_attach();
+    if (!thread)
+        return NULL;
+    struct rkc_tree_region what = {region->unit,
+                                   atomic_load_explicit(&region->every, memory_order_relaxed)};
+    return rkc_tree_begin(thread, &what);
+}
+
+int rkc_private_end(struct rkc_region *region, uint64_t now)
+{
+    struct rkc_thread *thread = rkc_private_thread;
+    if (!region->unit || !rkc_thread_alive())
+        return RKC_EOFF;
+    if (!thread || !atomic_load_explicit(&thread->gate, memory_order_relaxed))
+        thread = rkc_thread_attach();
+    return thread ? rkc_tree_end(thread, region->unit, now) : RKC_EOFF;
+}
+
+void rkc_region_begin(struct rkc_region *region)
+{
+    struct rkc_thread *thread = rkc_private_thread;
+    if (RKC_UNLIKELY(!region || !region->unit))
+        return;
+    if (RKC_LIKELY(rkc_hot_ready(thread))) {
+        struct rkc_node *node = rkc_hot_child(thread, region->hot);
+        if (RKC_LIKELY(node != NULL)) {
+            rkc_hot_begin(thread, node);
+            return;
+        }
+    }
+    rkc_private_begin(region);
+}
+
+/* Whether the innermost open node is this region's and its end needs no care. */
+static inline int ends_plainly(const struct rkc_node *node, uint64_t now)
+{
+    return !node->recursion && (int64_t)(now - node->begin) >= 0;
+}
+
+void rkc_region_end(struct rkc_region *region)
+{
+    if (RKC_UNLIKELY(!region || !region->unit))
+        return;
+    struct rkc_thread *thread = rkc_private_thread;
+    if (RKC_LIKELY(rkc_hot_ready(thread))) {
+        uint64_t now = rkc_clock_counter();
+        struct rkc_node *node = rkc_hot_open(thread);
+        if (RKC_LIKELY(node->region == region->unit && ends_plainly(node, now))) {
+            rkc_hot_end(thread, node, now);
+            return;
+        }
+    }
+    rkc_private_end(region, rkc_clock_ticks());
+}
+
+/* strcmp(text, name) == 0 where the length of `text` is known, eight bytes at a time. What
+ * lies behind the end of `name` is read with it, but only inside its page; behind the end of
+ * `text` there is room. */
+__attribute__((no_sanitize("address"))) static inline int same_text(const char *text,
+                                                                    const char *name, size_t length)
+{
+    enum { PAGE = 4096, WORD = sizeof(uint64_t) };
+    size_t bytes = length + 1, at = 0;
+    uint64_t a, b;
+    if ((uintptr_t)name % PAGE + bytes + WORD > PAGE)
+        return strcmp(text, name) == 0;
+    for (; at + WORD <= bytes; at += WORD) {
+        __builtin_memcpy(&a, text + at, WORD);
+        __builtin_memcpy(&b, name + at, WORD);
+        if (a != b)
+            return 0;
+    }
+    if (at == bytes)
+        return 1;
+    __builtin_memcpy(&a, text + at, WORD);
+    __builtin_memcpy(&b, name + at, WORD);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return (a ^ b) << 8 * (WORD - (bytes - at)) == 0;
+#else
+    return (a ^ b) >> 8 * (WORD - (bytes - at)) == 0;
+#endif
+}
+
+/* Whether a node is the user region of this name, and one timed at each visit. */
+static inline int is_named(const struct rkc_thread *thread, const struct rkc_node *node,
+                           const char *name)
+{
+    if (RKC_UNLIKELY(node->region == UINT32_MAX))
+        return 0;
+    const struct rkc_region_block *block = rkc_image_at(thread->base, node->region);
+    return same_text(block->text, name, block->name_bytes) && block->kind == RKC_REGION_USER &&
+           atomic_load_explicit(&block->every, memory_order_relaxed) <= 1;
+}
+
+/* The status of a name that leads to no recorded region. */
+static int find_named(const char *name, struct rkc_region **region)
+{
+    if (!name_valid(name)) {
+        if (rkc_private_start())
+            refuse_name(name);
+        return RKC_ENAME;
+    }
+    if (!rkc_private_start())
+        return RKC_EOFF;
+    *region = rkc_region_intern(RKC_REGION_USER, name, NULL, 0);
+    return (*region)->unit ? 0 : RKC_EOFF;
+}
+
+int rkc_begin(const char *name)
+{
+    struct rkc_thread *thread = rkc_private_thread;
+    if (RKC_LIKELY(rkc_hot_ready(thread) && name)) {
+        struct rkc_node *open = rkc_hot_open(thread);
+        struct rkc_node *node = rkc_image_at(thread->base, open->last);
+        if (RKC_LIKELY(is_named(thread, node, name))) {
+            rkc_hot_begin(thread, node);
+            return 0;
+        }
+        uint32_t follow = node->follow;
+        node = rkc_image_at(thread->base, follow);
+        if (is_named(thread, node, name)) {
+            open->last = follow;
+            rkc_hot_begin(thread, node);
+            return 0;
+        }
+    }
+    struct rkc_region *region;
+    int status = find_named(name, &region);
+    if (status)
+        return status;
+    rkc_private_begin(region);
+    thread = rkc_private_thread;
+    return thread && !(atomic_load(&thread->gate) & RKC_GATE_PAUSED) ? 0 : RKC_EOFF;
+}
+
+int rkc_end(const char *name)
+{
+    struct rkc_thread *thread = rkc_private_thread;
+    uint64_t now = 0;
+    if (RKC_LIKELY(rkc_hot_ready(thread) && name)) {
+        now = rkc_clock_counter();
+        struct rkc_node *node = rkc_hot_open(thread);
+        if (RKC_LIKELY(is_named(thread, node, name) && ends_plainly(node, now))) {
+            rkc_hot_end(thread, node, now);
+            return 0;
+        }
+    }
+    struct rkc_region *region;
+    int status = find_named(name, &region);
+    return status ? status : rkc_private_end(region, now ? now : rkc_clock_ticks());
+}
+
+static struct rkc_region_block *block_of(const struct rkc_region *region)
+{
+    return rkc_image_at(table.image->base, region->unit);
+}
+
+int rkc_region_mark(struct rkc_region *region, unsigned flags)
+{
+    if (!region || (flags & ~RKC_WAIT))
+        return RKC_EARG;
+    if (region->unit && rkc_thread_alive())
+        atomic_store_explicit(&block_of(region)->flags, flags, memory_order_relaxed);
+    return 0;
+}
+
+int rkc_region_every(struct rkc_region *region, unsigned n)
+{
+    if (!region || n == 0)
+        return RKC_EARG;
+    if (!region->unit || !rkc_thread_alive())
+        return 0;
+    atomic_store_explicit(&region->every, n, memory_order_relaxed);
+    region->hot = n > 1 ? 0 : region->unit;
+    atomic_store_explicit(&block_of(region)->every, n, memory_order_relaxed);
+    return 0;
+}
+
+void rkc_pause(void)
+{
+    if (rkc_private_start())
+        rkc_thread_pause(1);
+}
+
+void rkc_resume(void)
+{
+    rkc_thread_pause(0);
+}
+
+const char *rkc_version(void)
+{
+    return PACKAGE_VERSION;
+}

@@ -1,0 +1,411 @@
+/* runtime.c - how a run begins and ends; the place to begin reading.
+ *
+ * Nothing happens when the library is loaded: shells and launchers that inherit a preload
+ * stay as they were. The first region or the first MPI call makes the image and starts
+ * recording (rkc_private_start). From then on regions go hot.h -> calltree.c, MPI calls
+ * pmpi/call.h -> the same. The run ends in MPI_Finalize (pmpi/lifecycle.c, reduce.c) or,
+ * without MPI, when the process exits (finish.c): collect.c, profile.c, the writer.
+ */
+#include "autoconf.h"
+
+#include "runtime.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "finish.h"
+#include "hot.h"
+#include "identity.h"
+#include "log.h"
+#include "region.h"
+
+enum { PROBLEMS_MAX = 8 };
+enum state { NOT_STARTED, ON, OFF };
+
+static struct {
+    _Atomic int state; /* enum state */
+    _Atomic int done;
+    struct rkc_config config;
+    struct rkc_config_problem problem[PROBLEMS_MAX];
+    size_t n_problems;
+    struct rkc_image image;
+    char output[RKC_PATTERN_MAX + PATH_MAX];
+    char writer[RKC_PATTERN_MAX + PATH_MAX];
+} run;
+
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Its address tells whether another copy of the library is in the process. */
+RKC_API char rkc_private_marker;
+
+/* ---- starting ---- */
+
+static int is_only_copy(void)
+{
+    const void *first = dlsym(RTLD_DEFAULT, "rkc_private_marker");
+    if (!first || first == &rkc_private_marker)
+        return 1;
+    rkc_log(RKC_LOG_WARNING, "another copy of the library is in this process: this one is off");
+    return 0;
+}
+
+/* A relative name means the folder in which the program began. */
+static void name_output(void)
+{
+    struct rkc_pattern_values values;
+    struct rkc_identity *identity = rkc_identity();
+    values = (struct rkc_pattern_values){
+        .job = identity->job, .restart = identity->restart, .host = identity->host,
+        .program = identity->program, .pid = getpid()};
+    char name[RKC_PATTERN_MAX], folder[PATH_MAX];
+    if (rkc_config_expand(run.config.output, &values, name, sizeof name) != 0)
+        strcpy(name, "rankclock.h5");
+    if (name[0] == '/' || !getcwd(folder, sizeof folder))
+        folder[0] = 0;
+    snprintf(run.output, sizeof run.output, "%s%s%s", folder, folder[0] ? "/" : "", name);
+}
+
+static int is_program(const char *path)
+{
+    struct stat stat_;
+    return stat(path, &stat_) == 0 && S_ISREG(stat_.st_mode) && access(path, X_OK) == 0;
+}
+
+/* Beside the library as installed; or the build tree's. */
+static void find_writer(void)
+{
+    static const char *const places[] = {"../bin/rankclock", "../../bin/rankclock",
+                                         "../tools/rankclock"};
+    Dl_info info;
+    char library[PATH_MAX];
+    if (run.config.writer[0]) {
+        snprintf(run.writer, sizeof run.writer, "%s", run.config.writer);
+        return;
+    }
+    if (dladdr(&rkc_private_marker, &info) && realpath(info.dli_fname, library)) {
+        *strrchr(library, '/') = 0;
+        for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+            snprintf(run.writer, sizeof run.writer, "%s/%s", library, places[i]);
+            if (is_program(run.writer))
+                return;
+        }
+    }
+    snprintf(run.writer, sizeof run.writer, "%s", RKC_BINDIR "/rankclock");
+}
+
+static void identify(struct rkc_image_header *header)
+{
+    struct rkc_identity *identity = rkc_identity();
+    rkc_identity_read(run.config.run_id, run.config.command);
+    snprintf(header->run_id, sizeof header->run_id, "%s", identity->run_id);
+    snprintf(header->world_id, sizeof header->world_id, "%s", identity->world_id);
+    snprintf(header->boot_id, sizeof header->boot_id, "%s", identity->boot_id);
+    snprintf(header->host, sizeof header->host, "%s", identity->host);
+    snprintf(header->program, sizeof header->program, "%s", identity->program);
+}
+
+static void start_clock(struct rkc_image_header *header, uint64_t rate)
+{
+    header->clock_source = rkc_private_clock_source;
+    header->clock.quick_rate = rate;
+    rkc_clock_read(&header->clock.pair[0]);
+    atomic_store_explicit(&header->clock.n, 1, memory_order_release);
+}
+
+/* A tree of one region that is its own parent and child, so that each begin finds it and
+ * each end comes back to it. */
+static void make_scratch_tree(struct rkc_thread *thread, char *memory)
+{
+    struct rkc_node *node = (void *)(memory + RKC_UNIT);
+    thread->base = memory;
+    thread->ring = (void *)(memory + RKC_UNIT + sizeof *node);
+    node->region = node->parent = node->last = 1;
+    atomic_store(&thread->ring->open, 1u);
+    atomic_store(&thread->gate, RKC_GATE_OPEN);
+}
+
+/* Ticks for as many begins and ends as the ring holds, and the fold of what it held before. */
+static uint64_t time_pairs(struct rkc_thread *thread)
+{
+    uint64_t from = rkc_clock_ticks();
+    for (int i = 0; i < RKC_RING_RECORDS && rkc_hot_ready(thread); i++) {
+        rkc_hot_begin(thread, rkc_hot_child(thread, 1));
+        rkc_hot_end(thread, rkc_hot_open(thread), rkc_clock_ticks());
+    }
+    return rkc_clock_ticks() - from;
+}
+
+/* What a begin and an end cost: the lesser of two tries, for the scheduler may come between,
+ * after one that fills the ring. */
+static void measure_cost(struct rkc_image_header *header, uint64_t rate)
+{
+    size_t bytes = RKC_UNIT + sizeof(struct rkc_node) + sizeof(struct rkc_ring);
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct rkc_thread thread = {.gate = 0};
+    uint64_t least = UINT64_MAX;
+    if (memory == MAP_FAILED)
+        return;
+    make_scratch_tree(&thread, memory);
+    time_pairs(&thread);
+    for (int i = 0; i < 2; i++) {
+        uint64_t ticks = time_pairs(&thread);
+        least = ticks < least ? ticks : least;
+    }
+    munmap(memory, bytes);
+    uint32_t ps = (uint32_t)(1000 * rkc_clock_ns(least, rate) / RKC_RING_RECORDS);
+    atomic_store(&header->pair_cost_ps, ps);
+    atomic_store(&header->call_cost_ps, ps);
+}
+
+static void put_facts(void)
+{
+    const struct rkc_identity *identity = rkc_identity();
+    rkc_private_fact("program", identity->program);
+    rkc_private_fact("command", identity->command);
+    rkc_private_fact("job_id", identity->job);
+    rkc_private_fact("job_step", identity->step);
+    rkc_private_fact("restart", identity->restart);
+    rkc_private_fact("run_id", identity->run_id);
+    rkc_private_fact("world_id", identity->world_id);
+    rkc_private_fact("clock_source", rkc_clock_source_name(rkc_private_clock_source));
+    rkc_private_fact("overhead_method",
+                     "visits and MPI calls x the cost of a begin/end pair measured at start, "
+                     "plus the time rankclock spent in MPI_Init and MPI_Finalize");
+}
+
+static int start_recording(void)
+{
+    struct rkc_tree_names names;
+    rkc_clock_init(run.config.tsc);
+    uint64_t rate = rkc_clock_quick_rate();
+    if (rkc_image_create(&run.image, run.config.spool, 0) != 0)
+        return RKC_ENOMEM;
+    struct rkc_image_header *header = rkc_image_header(&run.image);
+    start_clock(header, rate);
+    identify(header);
+    name_output();
+    find_writer();
+    if (rkc_region_init(&run.image, &names) != 0)
+        return RKC_ENOMEM;
+    rkc_tree_init(&run.image, &names, rate);
+    if (rkc_thread_init(&run.image) != 0)
+        return RKC_ENOMEM;
+    measure_cost(header, rate);
+    put_facts();
+    return 0;
+}
+
+static int start(void)
+{
+    run.n_problems = rkc_config_read(&run.config, run.problem, PROBLEMS_MAX);
+    rkc_log_set_level(run.config.verbose);
+    if (!run.config.on || !is_only_copy())
+        return OFF;
+    if (start_recording() == 0)
+        return ON;
+    rkc_log(RKC_LOG_WARNING, "cannot get memory (%s): recording is off", strerror(errno));
+    rkc_image_destroy(&run.image);
+    return OFF;
+}
+
+int rkc_private_start(void)
+{
+    int state = atomic_load_explicit(&run.state, memory_order_acquire);
+    if (RKC_UNLIKELY(state == NOT_STARTED)) {
+        int saved = errno;
+        uint64_t mask;
+        rkc_thread_signals_block(&mask); /* a handler with a region would wait for itself */
+        pthread_mutex_lock(&start_lock);
+        state = atomic_load(&run.state);
+        if (state == NOT_STARTED) {
+            state = start();
+            atomic_store_explicit(&run.state, state, memory_order_release);
+        }
+        pthread_mutex_unlock(&start_lock);
+        rkc_thread_signals_restore(&mask);
+        errno = saved;
+    }
+    return state == ON && rkc_thread_alive();
+}
+
+int rkc_private_recording(void)
+{
+    return atomic_load_explicit(&run.state, memory_order_acquire) == ON && rkc_thread_alive();
+}
+
+/* ---- while it runs ---- */
+
+const struct rkc_config *rkc_private_config(void)
+{
+    return &run.config;
+}
+
+struct rkc_image *rkc_private_image(void)
+{
+    return &run.image;
+}
+
+const char *rkc_private_output(void)
+{
+    return run.output;
+}
+
+const char *rkc_private_writer(void)
+{
+    return run.writer;
+}
+
+void rkc_private_calibrate(int now)
+{
+    if (rkc_private_recording())
+        rkc_tree_calibrate(now);
+}
+
+void rkc_private_fact(const char *key, const char *value)
+{
+    if (!value || !*value || !run.image.base)
+        return;
+    size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;
+    rkc_thread_lock();
+    struct rkc_fact_block *fact = rkc_image_block(&run.image, RKC_BLOCK_FACT,
+                                                  sizeof *fact + key_bytes + value_bytes);
+    if (fact) {
+        memcpy(fact->text, key, key_bytes);
+        memcpy(fact->text + key_bytes, value, value_bytes);
+        rkc_image_publish(&fact->block);
+    }
+    rkc_thread_unlock();
+}
+
+struct rkc_traffic *rkc_private_traffic(struct rkc_thread *thread, struct rkc_node *node)
+{
+    if (node->traffic)
+        return rkc_image_at(thread->base, node->traffic);
+    rkc_thread_lock();
+    struct rkc_traffic *traffic = rkc_image_block(&run.image, RKC_BLOCK_TRAFFIC, sizeof *traffic);
+    if (traffic) {
+        traffic->node = rkc_image_unit(thread->base, node);
+        rkc_image_publish(&traffic->block);
+        node->traffic = rkc_image_unit(thread->base, traffic);
+    }
+    rkc_thread_unlock();
+    return traffic;
+}
+
+/* Once, by one rank for all. */
+static void say_problems(void)
+{
+    for (size_t i = 0; i < run.n_problems; i++)
+        rkc_log(RKC_LOG_WARNING, "%s", run.problem[i].text);
+    run.n_problems = 0;
+}
+
+void rkc_private_world(int rank, int size, int local_rank)
+{
+    struct rkc_image_header *header = rkc_image_header(&run.image);
+    atomic_store(&header->rank, rank);
+    atomic_store(&header->size, size);
+    atomic_store(&header->local_rank, local_rank);
+    atomic_store(&header->cpu, sched_getcpu());
+    if (rank == 0)
+        say_problems();
+}
+
+/* ---- ending ---- */
+
+void rkc_private_stop(enum rkc_state state)
+{
+    struct rkc_image_header *header = rkc_image_header(&run.image);
+    if (!rkc_private_recording())
+        return;
+    if (rkc_private_thread && atomic_load(&rkc_private_thread->gate))
+        rkc_private_fold(rkc_private_thread);
+    rkc_clock_read(&header->clock.end);
+    atomic_store_explicit(&header->clock.ended, 1, memory_order_release);
+    atomic_store(&header->state, state);
+    rkc_thread_stop();
+}
+
+/* Make the folder for images; 1 if it is new. */
+static int make_folder(const char *folder, int *error)
+{
+    if (mkdir(folder, 0700) == 0)
+        return 1;
+    *error = errno == EEXIST ? 0 : errno;
+    return 0;
+}
+
+static int save_in(const char *folder, const char *why, int *error)
+{
+    const struct rkc_image_header *header = rkc_image_header(&run.image);
+    int rank = atomic_load(&header->rank);
+    char path[sizeof run.output + 64];
+    *error = 0;
+    int made = make_folder(folder, error);
+    if (*error)
+        return RKC_EIO;
+    snprintf(path, sizeof path, "%s/%s-%d.rkci", folder, rank < 0 ? "pid" : "rank",
+             rank < 0 ? (int)getpid() : rank);
+    if (rkc_image_save(&run.image, path) != 0) {
+        *error = errno;
+        return RKC_EIO;
+    }
+    if (made || rank < 0) /* of many ranks the first one */
+        rkc_log(RKC_LOG_WARNING, "%s: what was measured is saved in %s; make a file of it with "
+                "rankclock recover %s -o FILE", why, folder, folder);
+    return 0;
+}
+
+int rkc_private_save(const char *why)
+{
+    char folder[sizeof run.output + 16], other[sizeof run.output + 16];
+    int error, other_error;
+    if (!run.image.base)
+        return RKC_EIO;
+    snprintf(folder, sizeof folder, "%s.partial", run.output);
+    if (save_in(folder, why, &error) == 0)
+        return 0;
+    const char *temporary = getenv("TMPDIR"), *name = strrchr(folder, '/');
+    snprintf(other, sizeof other, "%.4000s/%.4000s", temporary && *temporary ? temporary : "/tmp",
+             name ? name + 1 : folder);
+    if (save_in(other, why, &other_error) == 0)
+        return 0;
+    rkc_log(RKC_LOG_WARNING, "%s, and what was measured cannot be saved in %s: %s", why, folder,
+            strerror(error));
+    return RKC_EIO;
+}
+
+void rkc_private_done(void)
+{
+    if (atomic_exchange(&run.done, 1) || !run.image.spool_name[0])
+        return;
+    unlink(run.image.spool_name);
+}
+
+/* The process ends. With MPI the file was written in MPI_Finalize, or the program has left
+ * without it: nothing here may wait for other ranks. */
+__attribute__((destructor)) static void leave(void)
+{
+    if (!rkc_private_recording() || atomic_load(&run.done))
+        return;
+    const struct rkc_image_header *header = rkc_image_header(&run.image);
+    if (atomic_load(&header->size) > 0) {
+        rkc_private_stop(RKC_STATE_RUNNING);
+        rkc_private_save("the program ended without MPI_Finalize");
+        rkc_private_done();
+        return;
+    }
+    say_problems();
+    rkc_private_stop(RKC_STATE_FINALIZED);
+    if (rkc_finish_alone() == 0)
+        rkc_private_done();
+}

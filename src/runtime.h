@@ -1,0 +1,90 @@
+/* runtime.h - the run: when recording begins, what it is called, and how it ends.
+ *
+ * The rkc_private_ functions are what librankclock-mpi needs of librankclock; both are
+ * always of one build.
+ */
+#ifndef RKC_RUNTIME_H
+#define RKC_RUNTIME_H
+
+#include <stdint.h>
+
+#include <rankclock/region.h>
+
+#include "config.h"
+#include "image.h"
+#include "thread.h"
+
+/* A region as the program's handle points to it. Lives outside the image, since a forked
+ * child may still hold it. */
+struct rkc_region {
+    uint32_t unit;  /* of its block in the image; 0: not recorded */
+    uint32_t hot;   /* the same, or 0 when each begin must be looked at */
+    _Atomic uint32_t every;
+    uint32_t hash;
+    const char *name;
+    uint32_t length;
+    uint8_t kind;
+};
+
+/* Begin recording if the settings want it and it has not begun. Returns 1 when the process
+ * records, else 0. Called at the first region and at the first MPI call. */
+RKC_API int rkc_private_start(void);
+
+/* Whether it records now, without beginning it. */
+RKC_API int rkc_private_recording(void);
+
+/* The settings; the defaults before rkc_private_start. */
+RKC_API const struct rkc_config *rkc_private_config(void);
+
+/* The region of an MPI function; its handle does nothing when filtered out or off. */
+RKC_API struct rkc_region *rkc_private_mpi_region(const char *name);
+
+/* Begin a region in any state of the thread; begins recording if need be. Returns the
+ * node begun, or NULL when this visit is not timed (its end must be called all the same,
+ * unless the region's unit is 0). */
+RKC_API struct rkc_node *rkc_private_begin(struct rkc_region *region);
+
+/* End a region in any state of the thread. 0, RKC_ENOTOPEN or RKC_EOFF. */
+RKC_API int rkc_private_end(struct rkc_region *region, uint64_t now);
+
+/* The traffic counters of one of the calling thread's nodes, made at the first use; NULL
+ * without memory. */
+RKC_API struct rkc_traffic *rkc_private_traffic(struct rkc_thread *thread, struct rkc_node *node);
+
+/* Put a fact of the job into the image; a later one of the same key replaces it. */
+RKC_API void rkc_private_fact(const char *key, const char *value);
+
+/* Tell who we are, once MPI knows. Warnings about settings are said by rank 0. */
+RKC_API void rkc_private_world(int rank, int size, int local_rank);
+
+/* Take a pair of clock readings if the last is old enough. */
+RKC_API void rkc_private_calibrate(int now);
+
+/* The image; its base is NULL while there is none. */
+RKC_API struct rkc_image *rkc_private_image(void);
+
+/* Name of the result file wanted, expanded; and of the folder for images, NAME.partial. */
+RKC_API const char *rkc_private_output(void);
+
+/* Path of the command that writes: RANKCLOCK_WRITER, else ../bin/rankclock beside the
+ * library, else the one found at configure time. */
+RKC_API const char *rkc_private_writer(void);
+
+/** End recording in this process: open regions are kept as open, the clock is calibrated,
+ * the image's state set. What it holds stays readable.
+ */
+RKC_API void rkc_private_stop(enum rkc_state state);
+
+/** Save the image as NAME.partial/rank-N.rkci and say so, once for all ranks.
+ *
+ * @param why  for the message: "the program called MPI_Abort"
+ *
+ * @return 0 or RKC_EIO (logged)
+ */
+RKC_API int rkc_private_save(const char *why);
+
+/* The run is written (or its image saved): nothing is left to do at exit, and the spool
+ * file can go. */
+RKC_API void rkc_private_done(void);
+
+#endif

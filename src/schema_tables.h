@@ -1,0 +1,122 @@
+/* schema_tables.h - the columns of the result file's tables, for its writer and its readers. */
+#ifndef RKC_SCHEMA_TABLES_H
+#define RKC_SCHEMA_TABLES_H
+
+enum rkc_column_kind { RKC_COLUMN_INT, RKC_COLUMN_TEXT };
+
+/* A column is a dataset in its table's group: int64, or text of one fixed length. */
+struct rkc_column {
+    const char *name;
+    enum rkc_column_kind kind;
+    const char *units, *description;
+};
+
+#define RKC_COLUMN_ENUM(id, name, kind, units, description) RKC_##id,
+#define RKC_COLUMN_ROW(id, name, kind, units, description) \
+    {name, RKC_COLUMN_##kind, units, description},
+
+/* X(id, name, kind, units, description) */
+#define RKC_RANKS_LIST(X)                                                                       \
+    X(RANKS_RANK, "rank", INT, "1", "number of the process in MPI_COMM_WORLD, rising")          \
+    X(RANKS_NODE, "node", INT, "index", "its node, a row of /nodes")                            \
+    X(RANKS_PID, "pid", INT, "1", "process id")                                                 \
+    X(RANKS_LOCAL_RANK, "local_rank", INT, "1", "its number among the ranks of its node")       \
+    X(RANKS_CPU, "cpu", INT, "1", "processor it last ran on")                                   \
+    X(RANKS_THREADS, "threads", INT, "1", "threads that recorded something")                    \
+    X(RANKS_WALL, "wall_ns", INT, "ns", "from the begin of measuring to its end")               \
+    X(RANKS_INIT, "init_ns", INT, "ns", "of wall_ns, time in MPI_Init")                         \
+    X(RANKS_MPI, "mpi_ns", INT, "ns", "time in MPI, MPI_Init included, on the thread with the " \
+      "most")                                                                                   \
+    X(RANKS_USEFUL, "useful_ns", INT, "ns", "wall_ns less MPI and known waiting for a device")  \
+    X(RANKS_OVERHEAD, "overhead_ns", INT, "ns", "time that measuring itself took")              \
+    X(RANKS_STATE, "state", TEXT, "text", "how it ended: running, finalized, aborted, signal; " \
+      "running means that its end was not seen")                                                \
+    X(RANKS_SIGNAL, "signal", INT, "1", "number of the signal that ended it, or 0")             \
+    X(RANKS_OPEN, "open_callpath", INT, "index", "innermost call path open at the end, or -1")  \
+    X(RANKS_START, "start_unix_ns", INT, "ns", "begin of measuring, since 1970 UTC")            \
+    X(RANKS_UNTIL, "measured_until_unix_ns", INT, "ns", "end of measuring, since 1970 UTC")
+
+#define RKC_NODES_LIST(X) X(NODES_NAME, "name", TEXT, "text", "host name")
+
+#define RKC_REGIONS_LIST(X)                                                        \
+    X(REGIONS_NAME, "name", TEXT, "text", "name given by the program, or of the "  \
+      "MPI function")                                                              \
+    X(REGIONS_KIND, "kind", TEXT, "text", "root, user, mpi or other")              \
+    X(REGIONS_FILE, "file", TEXT, "text", "source file where known, else empty")   \
+    X(REGIONS_LINE, "line", INT, "1", "line in that file, 0 where unknown")
+
+#define RKC_CALLPATHS_LIST(X)                                                                 \
+    X(CALLPATHS_PARENT, "parent", INT, "index", "call path that encloses it; less than its "  \
+      "own index, and -1 for the root, which is row 0")                                       \
+    X(CALLPATHS_REGION, "region", INT, "index", "its innermost region, a row of /regions")    \
+    X(CALLPATHS_DEPTH, "depth", INT, "1", "regions above it, 0 for the root")
+
+#define RKC_TRANSFERS_LIST(X)                                                                 \
+    X(TRANSFERS_CALLPATH, "callpath", INT, "index", "call path of the MPI calls")             \
+    X(TRANSFERS_CALL, "call", INT, "index", "the MPI function, a row of /regions")            \
+    X(TRANSFERS_SEND_KIND, "send_kind", TEXT, "text", "memory sent from: host, pinned, "      \
+      "device, managed, unknown")                                                             \
+    X(TRANSFERS_RECV_KIND, "recv_kind", TEXT, "text", "memory received into: the same words") \
+    X(TRANSFERS_CALLS, "calls", INT, "1", "calls, over all ranks")                            \
+    X(TRANSFERS_BYTES_SENT, "bytes_sent", INT, "bytes", "payload handed to MPI")              \
+    X(TRANSFERS_BYTES_RECEIVED, "bytes_received", INT, "bytes", "payload that arrived, "      \
+      "booked to the call that posted the receive")                                           \
+    X(TRANSFERS_NS, "ns", INT, "ns", "time in the calls")                                     \
+    X(TRANSFERS_BLOCKED, "blocked_ns", INT, "ns", "time spent in completion calls for "       \
+      "requests of these calls")                                                              \
+    X(TRANSFERS_IN_FLIGHT, "in_flight_ns", INT, "ns", "time from the calls to the "           \
+      "completion of their requests")
+
+#define RKC_NOTES_LIST(X)                                                             \
+    X(NOTES_KIND, "kind", TEXT, "text", "what happened, in one word")                 \
+    X(NOTES_REGION, "region", INT, "index", "the region concerned, or -1")            \
+    X(NOTES_RANK, "rank", INT, "1", "the first rank that has it")                     \
+    X(NOTES_COUNT, "count", INT, "1", "how often it happened, over all ranks")        \
+    X(NOTES_TEXT, "text", TEXT, "text", "what it means, or more about it")
+
+enum { RKC_RANKS_LIST(RKC_COLUMN_ENUM) RKC_RANKS_COLUMNS };
+enum { RKC_NODES_LIST(RKC_COLUMN_ENUM) RKC_NODES_COLUMNS };
+enum { RKC_REGIONS_LIST(RKC_COLUMN_ENUM) RKC_REGIONS_COLUMNS };
+enum { RKC_CALLPATHS_LIST(RKC_COLUMN_ENUM) RKC_CALLPATHS_COLUMNS };
+enum { RKC_TRANSFERS_LIST(RKC_COLUMN_ENUM) RKC_TRANSFERS_COLUMNS };
+enum { RKC_NOTES_LIST(RKC_COLUMN_ENUM) RKC_NOTES_COLUMNS };
+
+/* X(id, name, unit, prefix of the description): the datasets of a metric in /profile.
+ * A unit of NULL is the metric's own, "^2" that squared. */
+#define RKC_PROFILE_STAT_LIST(X)                                          \
+    X(SUM, "sum", NULL, "sum over ranks: ")                               \
+    X(MIN, "min", NULL, "least over ranks: ")                             \
+    X(MAX, "max", NULL, "most over ranks: ")                              \
+    X(SUMSQ, "sumsq", "^2", "sum of squares over ranks: ")                \
+    X(MIN_RANK, "min_rank", "1", "the rank with the least: ")             \
+    X(MAX_RANK, "max_rank", "1", "the rank with the most: ")              \
+    X(RANKS, "ranks", "1", "how many ranks have it: ")
+
+enum {
+#define RKC_PROFILE_STAT_ENUM(id, name, unit, prefix) RKC_PROFILE_##id,
+    RKC_PROFILE_STAT_LIST(RKC_PROFILE_STAT_ENUM)
+#undef RKC_PROFILE_STAT_ENUM
+    RKC_PROFILE_STATS
+};
+
+/* X(name, description): facts of /job with a meaning known here; others may follow. */
+#define RKC_FACT_LIST(X)                                                                      \
+    X("launcher", "what started the ranks")                                                   \
+    X("mpi_library", "MPI_Get_library_version, its first line")                               \
+    X("mpi_standard", "version of the MPI standard that the library follows")                 \
+    X("thread_level", "MPI thread support that was provided")                                 \
+    X("gpu_aware", "whether the MPI library takes device buffers: yes, no, unknown")          \
+    X("clock_source", "clock that the times come from")                                       \
+    X("program", "file name of the program")                                                  \
+    X("command", "command line of rank 0, as far as it is to be stored")                      \
+    X("job_id", "number of the batch job")                                                    \
+    X("job_step", "step of the batch job")                                                    \
+    X("restart", "how often the batch job was restarted")                                     \
+    X("run_id", "identifies the run")                                                         \
+    X("world_id", "identifies the MPI_COMM_WORLD within the run")                             \
+    X("perturbing", "settings that change the program's timing")                              \
+    X("other_tools", "other measuring tools found in the process")                            \
+    X("per_rank_rows", "which metrics /per_rank holds: all, host (times alone) or none")      \
+    X("overhead_method", "how overhead_ns was found")
+
+#endif

@@ -1,0 +1,383 @@
+/* hdf5_numbers.c - /profile and /mpi/transfers, written as windows of call paths arrive.
+ *
+ * Only the rows of /mpi/transfers are kept in memory, for their number is known last. */
+#include "autoconf.h"
+
+#include "sink/hdf5_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rankclock/status.h>
+
+static const struct {
+    const char *name, *unit, *prefix;
+} stats[RKC_PROFILE_STATS] = {
+#define STAT(id, name, unit, prefix) {name, unit, prefix},
+    RKC_PROFILE_STAT_LIST(STAT)
+#undef STAT
+};
+
+int rkc_h5_numbers_begin(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
+                         const struct rkc_profile *profile)
+{
+    memset(numbers, 0, sizeof *numbers);
+    numbers->n_paths = profile->n_paths;
+    numbers->mpi_regions = calloc((size_t)profile->n_paths + 1, sizeof *numbers->mpi_regions);
+    if (!numbers->mpi_regions)
+        return rkc_h5_refuse(h5, RKC_ENOMEM, "out of memory");
+    for (uint32_t i = 0; i < profile->n_paths; i++) {
+        uint32_t region = profile->paths[i].region;
+        if (region >= profile->n_regions)
+            return rkc_h5_refuse(h5, RKC_EARG, "a call path names no region");
+        int mpi = profile->regions[region].kind == RKC_REGION_MPI;
+        numbers->mpi_regions[i] = mpi ? region : RKC_NO_PATH;
+    }
+    return 0;
+}
+
+static int create_metric(struct rkc_h5 *h5, hid_t parent, const struct rkc_h5_metric *metric,
+                         uint32_t n_paths, hid_t ids[RKC_PROFILE_STATS])
+{
+    hid_t group = rkc_h5_group(h5, parent, metric->name, metric->description);
+    if (group < 0)
+        return RKC_EIO;
+    struct rkc_h5_shape shape = rkc_h5_column(n_paths);
+    int status = 0;
+    for (int i = 0; i < RKC_PROFILE_STATS && !status; i++) {
+        char units[32], description[512];
+        int own = !stats[i].unit || stats[i].unit[0] == '^';
+        int square = own && stats[i].unit && strcmp(metric->unit, "1") != 0;
+        snprintf(units, sizeof units, "%s%s", own ? metric->unit : stats[i].unit,
+                 square ? stats[i].unit : "");
+        snprintf(description, sizeof description, "%s%s", stats[i].prefix, metric->description);
+        int type = i == RKC_PROFILE_SUMSQ ? RKC_H5_FLOAT : RKC_H5_INT;
+        ids[i] = rkc_h5_dataset(h5, group, stats[i].name, h5->types[type], &shape, units,
+                                description);
+        if (ids[i] < 0)
+            status = RKC_EIO;
+    }
+    H5Gclose(group);
+    return status;
+}
+
+static int create_visit_sumsq(struct rkc_h5 *h5, hid_t parent, struct rkc_h5_numbers *numbers)
+{
+    const char *description = "squares of the durations of the timed visits";
+    hid_t group = rkc_h5_group(h5, parent, "visit_sumsq_ns2", description);
+    if (group < 0)
+        return RKC_EIO;
+    struct rkc_h5_shape shape = rkc_h5_column(numbers->n_paths);
+    numbers->visit_sumsq = rkc_h5_dataset(h5, group, "sum", h5->types[RKC_H5_FLOAT], &shape,
+                                          "ns^2", "sum over all visits of all ranks: squares of "
+                                          "their durations; NaN where no visit was timed");
+    H5Gclose(group);
+    return numbers->visit_sumsq < 0 ? RKC_EIO : 0;
+}
+
+static int put_time_edges(struct rkc_h5 *h5, hid_t parent)
+{
+    int64_t edges[RKC_TIME_BUCKETS + 1];
+    for (unsigned i = 0; i <= RKC_TIME_BUCKETS; i++)
+        edges[i] = rkc_time_bucket_edge(i);
+    struct rkc_h5_shape shape = rkc_h5_column(RKC_TIME_BUCKETS + 1);
+    return rkc_h5_put(h5, parent, "histogram_edges_ns", RKC_H5_INT, &shape, "ns",
+                      "bucket i of the histogram holds durations from edge i to below edge i + 1",
+                      edges);
+}
+
+static int create_profile(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers)
+{
+    hid_t group = rkc_h5_group(h5, h5->file, "profile", "every metric of every call path over "
+                               "ranks; one row for each call path, -1 or NaN where no rank has it");
+    if (group < 0)
+        return RKC_EIO;
+    int status = 0;
+    numbers->opened = 1;
+    for (int i = 0; i < RKC_METRICS && !status; i++)
+        status = create_metric(h5, group, &rkc_h5_metrics[i], numbers->n_paths, numbers->stats[i]);
+    if (!status)
+        status = create_visit_sumsq(h5, group, numbers);
+    if (!status)
+        status = put_time_edges(h5, group);
+    if (!status) {
+        struct rkc_h5_shape shape = {.n_dims = 2, .size = {numbers->n_paths, RKC_TIME_BUCKETS}};
+        numbers->histogram = rkc_h5_dataset(h5, group, "histogram", h5->types[RKC_H5_INT], &shape,
+                                            "1", "timed visits by duration: a row for each call "
+                                            "path, a column for each bucket");
+        status = numbers->histogram < 0 ? RKC_EIO : 0;
+    }
+    H5Gclose(group);
+    return status;
+}
+
+/* One value of one statistic as it is in the file; sumsq is not among them. */
+static int64_t stat_value(struct rkc_h5_numbers *numbers, const struct rkc_stat *stat, int which)
+{
+    if (stat->ranks == 0)
+        return which == RKC_PROFILE_RANKS ? 0 : RKC_ABSENT;
+    switch (which) {
+    case RKC_PROFILE_SUM: {
+        int saturated = 0;
+        int64_t sum = rkc_stat_sum64(stat->sum, &saturated);
+        if (saturated && numbers->saturated++ == 0)
+            numbers->saturated_rank = stat->max_rank;
+        return sum;
+    }
+    case RKC_PROFILE_MIN:
+        return stat->min;
+    case RKC_PROFILE_MAX:
+        return stat->max;
+    case RKC_PROFILE_MIN_RANK:
+        return stat->min_rank;
+    case RKC_PROFILE_MAX_RANK:
+        return stat->max_rank;
+    default:
+        return stat->ranks;
+    }
+}
+
+static int write_stats(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
+                       const struct rkc_numbers *window, int64_t *ints, double *floats)
+{
+    int status = 0;
+    for (int metric = 0; metric < RKC_METRICS; metric++)
+        for (int which = 0; which < RKC_PROFILE_STATS && !status; which++) {
+            const struct rkc_stat *stat = window->stats + metric;
+            int is_float = which == RKC_PROFILE_SUMSQ;
+            for (uint32_t i = 0; i < window->n; i++, stat += RKC_METRICS)
+                if (is_float)
+                    floats[i] = stat->ranks ? (double)stat->sumsq : NAN;
+                else
+                    ints[i] = stat_value(numbers, stat, which);
+            status = rkc_h5_write_rows(h5, numbers->stats[metric][which],
+                                       is_float ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64,
+                                       window->first, window->n,
+                                       is_float ? (const void *)floats : ints);
+        }
+    return status;
+}
+
+static int write_visit_sumsq(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
+                             const struct rkc_numbers *window, double *floats)
+{
+    for (uint32_t i = 0; i < window->n; i++) {
+        const struct rkc_stat *timed = &window->stats[(size_t)i * RKC_METRICS +
+                                                      RKC_METRIC_VISIT_MAX];
+        floats[i] = timed->ranks ? (double)window->hist[i].visit_sumsq_ns2 : NAN;
+    }
+    return rkc_h5_write_rows(h5, numbers->visit_sumsq, H5T_NATIVE_DOUBLE, window->first,
+                             window->n, floats);
+}
+
+static int64_t clamp64(uint64_t count)
+{
+    return count > INT64_MAX ? INT64_MAX : (int64_t)count;
+}
+
+/* A few rows at a time, so that the copy stays small. */
+static int write_histogram(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
+                           const struct rkc_numbers *window)
+{
+    enum { ROWS = 128 };
+    int64_t *counts = calloc(ROWS, RKC_TIME_BUCKETS * sizeof *counts);
+    if (!counts)
+        return rkc_h5_refuse(h5, RKC_ENOMEM, "out of memory");
+    int status = 0;
+    for (uint32_t first = 0; first < window->n && !status; first += ROWS) {
+        uint32_t n = window->n - first < ROWS ? window->n - first : ROWS;
+        int64_t *count = counts;
+        for (uint32_t i = first; i < first + n; i++)
+            for (int bucket = 0; bucket < RKC_TIME_BUCKETS; bucket++)
+                *count++ = clamp64(window->hist[i].time[bucket]);
+        status = rkc_h5_write_rows(h5, numbers->histogram, H5T_NATIVE_INT64,
+                                   window->first + first, n, counts);
+    }
+    free(counts);
+    return status;
+}
+
+static struct rkc_h5_transfer *add_transfer(struct rkc_h5_numbers *numbers)
+{
+    if (numbers->n_transfers == numbers->cap_transfers) {
+        size_t cap = numbers->cap_transfers ? 2 * numbers->cap_transfers : 16;
+        struct rkc_h5_transfer *more = realloc(numbers->transfers, cap * sizeof *more);
+        if (!more)
+            return NULL;
+        numbers->transfers = more;
+        numbers->cap_transfers = cap;
+    }
+    return &numbers->transfers[numbers->n_transfers++];
+}
+
+/* A call path moves data if a rank counted bytes or requests on it, or sizes. */
+static int moves_data(const struct rkc_stat *stat, const struct rkc_path_hist *hist)
+{
+    if (stat[RKC_METRIC_BYTES_SENT].ranks || stat[RKC_METRIC_BYTES_RECEIVED].ranks ||
+        stat[RKC_METRIC_IN_FLIGHT].ranks || stat[RKC_METRIC_BLOCKED].ranks)
+        return 1;
+    for (int i = 0; i < RKC_SIZE_BUCKETS; i++)
+        if (hist->size[i])
+            return 1;
+    return 0;
+}
+
+static int collect_transfers(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
+                             const struct rkc_numbers *window)
+{
+    static const struct {
+        int column, metric;
+    } sums[] = {{RKC_TRANSFERS_CALLS, RKC_METRIC_VISITS},
+                {RKC_TRANSFERS_BYTES_SENT, RKC_METRIC_BYTES_SENT},
+                {RKC_TRANSFERS_BYTES_RECEIVED, RKC_METRIC_BYTES_RECEIVED},
+                {RKC_TRANSFERS_NS, RKC_METRIC_INCLUSIVE},
+                {RKC_TRANSFERS_BLOCKED, RKC_METRIC_BLOCKED},
+                {RKC_TRANSFERS_IN_FLIGHT, RKC_METRIC_IN_FLIGHT}};
+    for (uint32_t i = 0; i < window->n; i++) {
+        uint32_t region = numbers->mpi_regions[window->first + i];
+        const struct rkc_stat *stat = &window->stats[(size_t)i * RKC_METRICS];
+        if (region == RKC_NO_PATH || !moves_data(stat, &window->hist[i]))
+            continue;
+        struct rkc_h5_transfer *transfer = add_transfer(numbers);
+        if (!transfer)
+            return rkc_h5_refuse(h5, RKC_ENOMEM, "out of memory");
+        transfer->values[RKC_TRANSFERS_CALLPATH] = (int64_t)window->first + i;
+        transfer->values[RKC_TRANSFERS_CALL] = region;
+        for (size_t k = 0; k < sizeof sums / sizeof *sums; k++) {
+            int saturated = 0; /* noted with the profile's own sums */
+            const struct rkc_stat *from = &stat[sums[k].metric];
+            transfer->values[sums[k].column] =
+                from->ranks ? rkc_stat_sum64(from->sum, &saturated) : RKC_ABSENT;
+        }
+        for (int k = 0; k < RKC_SIZE_BUCKETS; k++)
+            transfer->sizes[k] = clamp64(window->hist[i].size[k]);
+    }
+    return 0;
+}
+
+int rkc_h5_numbers_add(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
+                       const struct rkc_numbers *window)
+{
+    if (window->first != numbers->covered || window->n > numbers->n_paths - numbers->covered)
+        return rkc_h5_refuse(h5, RKC_EARG, "call paths out of order");
+    int status = numbers->opened ? 0 : create_profile(h5, numbers);
+    if (status)
+        return status;
+    int64_t *ints = calloc((size_t)window->n + 1, sizeof *ints);
+    double *floats = calloc((size_t)window->n + 1, sizeof *floats);
+    if (!ints || !floats)
+        status = rkc_h5_refuse(h5, RKC_ENOMEM, "out of memory");
+    if (!status)
+        status = write_stats(h5, numbers, window, ints, floats);
+    if (!status)
+        status = write_visit_sumsq(h5, numbers, window, floats);
+    free(ints);
+    free(floats);
+    if (!status)
+        status = write_histogram(h5, numbers, window);
+    if (!status)
+        status = collect_transfers(h5, numbers, window);
+    if (!status)
+        numbers->covered += window->n;
+    return status;
+}
+
+static int close_datasets(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers)
+{
+    hid_t *ids = &numbers->stats[0][0];
+    int status = 0;
+    for (size_t i = 0; i < (size_t)RKC_METRICS * RKC_PROFILE_STATS; i++)
+        if (ids[i] > 0 && rkc_h5_close_dataset(h5, ids[i]))
+            status = RKC_EIO;
+    if (numbers->visit_sumsq > 0 && rkc_h5_close_dataset(h5, numbers->visit_sumsq))
+        status = RKC_EIO;
+    if (numbers->histogram > 0 && rkc_h5_close_dataset(h5, numbers->histogram))
+        status = RKC_EIO;
+    memset(numbers->stats, 0, sizeof numbers->stats);
+    numbers->visit_sumsq = numbers->histogram = 0;
+    return status;
+}
+
+static int put_sizes(struct rkc_h5 *h5, const struct rkc_h5_numbers *numbers, hid_t mpi,
+                     hid_t transfers)
+{
+    size_t n = numbers->n_transfers;
+    int64_t *sizes = calloc(n + 1, sizeof numbers->transfers->sizes);
+    if (!sizes)
+        return rkc_h5_refuse(h5, RKC_ENOMEM, "out of memory");
+    for (size_t i = 0; i < n; i++)
+        memcpy(sizes + i * RKC_SIZE_BUCKETS, numbers->transfers[i].sizes,
+               sizeof numbers->transfers[i].sizes);
+    struct rkc_h5_shape shape = {.n_dims = 2, .size = {n, RKC_SIZE_BUCKETS}};
+    int status = rkc_h5_put(h5, transfers, "size_histogram", RKC_H5_INT, &shape, "1",
+                            "operations by size, a column for each bucket of "
+                            "/mpi/size_edges_bytes",
+                            sizes);
+    free(sizes);
+    if (status)
+        return status;
+    int64_t edges[RKC_SIZE_BUCKETS + 1];
+    for (unsigned i = 0; i <= RKC_SIZE_BUCKETS; i++)
+        edges[i] = rkc_size_bucket_edge(i);
+    shape = rkc_h5_column(RKC_SIZE_BUCKETS + 1);
+    return rkc_h5_put(h5, mpi, "size_edges_bytes", RKC_H5_INT, &shape, "bytes",
+                      "bucket i holds sizes from edge i to below edge i + 1", edges);
+}
+
+static int put_transfers(struct rkc_h5 *h5, const struct rkc_h5_numbers *numbers)
+{
+    static const struct rkc_column columns[] = {RKC_TRANSFERS_LIST(RKC_COLUMN_ROW)};
+    size_t n = numbers->n_transfers;
+    int64_t *values = calloc(RKC_TRANSFERS_COLUMNS * n + 1, sizeof *values);
+    const char **unknown = calloc(n + 1, sizeof *unknown);
+    int status = RKC_ENOMEM;
+    if (!values || !unknown) {
+        rkc_h5_refuse(h5, status, "out of memory");
+        goto done;
+    }
+    const void *data[RKC_TRANSFERS_COLUMNS];
+    for (int k = 0; k < RKC_TRANSFERS_COLUMNS; k++) {
+        int64_t *column = values + (size_t)k * n;
+        for (size_t i = 0; i < n; i++)
+            column[i] = numbers->transfers[i].values[k];
+        data[k] = column;
+    }
+    for (size_t i = 0; i < n; i++)
+        unknown[i] = "unknown";
+    data[RKC_TRANSFERS_SEND_KIND] = data[RKC_TRANSFERS_RECV_KIND] = unknown;
+
+    hid_t mpi = rkc_h5_group(h5, h5->file, "mpi", "what MPI moved"), transfers;
+    status = mpi < 0 ? RKC_EIO
+                     : rkc_h5_table(h5, "mpi/transfers", "what each MPI call path moved, over all "
+                                    "ranks", columns, RKC_TRANSFERS_COLUMNS, data, n, &transfers);
+    if (!status) {
+        status = put_sizes(h5, numbers, mpi, transfers);
+        H5Gclose(transfers);
+    }
+    if (mpi >= 0)
+        H5Gclose(mpi);
+done:
+    free(values);
+    free(unknown);
+    return status;
+}
+
+int rkc_h5_numbers_end(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers)
+{
+    if (numbers->covered < numbers->n_paths)
+        return rkc_h5_refuse(h5, RKC_EARG, "call paths without numbers");
+    int status = numbers->opened ? 0 : create_profile(h5, numbers);
+    int closed = close_datasets(h5, numbers);
+    status = status ? status : closed;
+    return status ? status : put_transfers(h5, numbers);
+}
+
+void rkc_h5_numbers_free(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers)
+{
+    close_datasets(h5, numbers);
+    free(numbers->mpi_regions);
+    free(numbers->transfers);
+    memset(numbers, 0, sizeof *numbers);
+}

@@ -1,0 +1,83 @@
+/* hdf5_parts.h - the parts of a result file, in the order they are written. */
+#ifndef RKC_SINK_HDF5_PARTS_H
+#define RKC_SINK_HDF5_PARTS_H
+
+#include "sink/hdf5_file.h"
+
+/* Tables that are written whole: hdf5_tables.c. */
+
+/* Attributes of the file but `status`. */
+int rkc_h5_put_root(struct rkc_h5 *h5);
+/* /job, left open in *group for facts known later. */
+int rkc_h5_put_job(struct rkc_h5 *h5, const struct rkc_job *job, hid_t *group);
+/* One integer fact. */
+int rkc_h5_put_job_int(struct rkc_h5 *h5, hid_t group, const char *name, const char *units,
+                       const char *description, int64_t value);
+/* /regions and /callpaths. */
+int rkc_h5_put_profile(struct rkc_h5 *h5, const struct rkc_profile *profile);
+int rkc_h5_put_notes(struct rkc_h5 *h5, const struct rkc_profile_note *notes, size_t n);
+int rkc_h5_put_missing(struct rkc_h5 *h5, const struct rkc_rank_range *missing, size_t n);
+
+/* What there is one of for each call path: /profile and /mpi/transfers, hdf5_numbers.c. */
+
+struct rkc_h5_transfer {
+    int64_t values[RKC_TRANSFERS_COLUMNS]; /* those of text columns unused */
+    int64_t sizes[RKC_SIZE_BUCKETS];
+};
+
+struct rkc_h5_numbers {
+    uint32_t n_paths, covered; /* call paths, and how many have got their numbers */
+    int opened;
+    uint32_t *mpi_regions; /* region of each call path of kind mpi, else RKC_NO_PATH */
+    hid_t stats[RKC_METRICS][RKC_PROFILE_STATS], visit_sumsq, histogram;
+    struct rkc_h5_transfer *transfers;
+    size_t n_transfers, cap_transfers;
+    int64_t saturated;
+    int32_t saturated_rank;
+};
+
+int rkc_h5_numbers_begin(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
+                         const struct rkc_profile *profile);
+int rkc_h5_numbers_add(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
+                       const struct rkc_numbers *window);
+/* Closes what is open and writes /mpi/transfers. */
+int rkc_h5_numbers_end(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers);
+void rkc_h5_numbers_free(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers);
+
+/* What there is one of for each rank: /ranks, /nodes and /per_rank, hdf5_rows.c. */
+
+/* A run of ranks that waits until it fills chunks. */
+struct rkc_h5_block {
+    size_t rows, cap, full; /* held, allocated, and at which it is written */
+    hsize_t written;        /* rows in the file */
+};
+
+struct rkc_h5_rows {
+    uint32_t n_paths, row_metrics, n_metrics;
+    int64_t last_rank;
+    struct rkc_h5_block ranks, values;
+    int64_t *columns[RKC_RANKS_COLUMNS];
+    hid_t column_ids[RKC_RANKS_COLUMNS];
+    int64_t *metrics[RKC_METRICS]; /* [rank][path], of those in row_metrics */
+    hid_t metric_ids[RKC_METRICS];
+    hid_t ranks_group, per_rank_group;
+    char (*nodes)[RKC_NODE_NAME_MAX];
+    size_t n_nodes, cap_nodes;
+    uint32_t *node_index; /* hash of name -> node + 1 */
+    size_t node_index_size;
+};
+
+int rkc_h5_rows_begin(struct rkc_h5 *h5, struct rkc_h5_rows *rows, uint32_t n_paths,
+                      uint32_t row_metrics);
+int rkc_h5_rows_add(struct rkc_h5 *h5, struct rkc_h5_rows *rows, const struct rkc_rows *block);
+/* Writes what is held and /nodes. */
+int rkc_h5_rows_end(struct rkc_h5 *h5, struct rkc_h5_rows *rows);
+void rkc_h5_rows_free(struct rkc_h5 *h5, struct rkc_h5_rows *rows);
+
+/* Name, unit and description of a metric. */
+struct rkc_h5_metric {
+    const char *name, *unit, *description;
+};
+extern const struct rkc_h5_metric rkc_h5_metrics[RKC_METRICS];
+
+#endif

@@ -1,0 +1,255 @@
+/* thread.c - the structs of all threads lie in one mapping that fork wipes: a child, made
+ * by a raw clone or not, finds every gate shut and the word `alive` zero. */
+#include "autoconf.h"
+
+#include "thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "calltree.h"
+#include "log.h"
+
+_Thread_local struct rkc_thread *rkc_private_thread
+    __attribute__((tls_model("initial-exec")));
+
+struct table {
+    _Atomic uint32_t alive;
+    uint32_t paused;
+    uint32_t n_slots;
+    uint32_t free_slot; /* 1 + the first free one */
+    char fill[112];     /* slots begin on a cache line of their own */
+    struct rkc_thread slot[];
+};
+
+static struct {
+    struct table *table;
+    struct rkc_image *image;
+    pthread_key_t key;
+    int full; /* said once */
+} threads;
+
+static pthread_mutex_t image_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t image_lock_mask;
+
+void rkc_thread_signals_block(uint64_t *old_mask)
+{
+    uint64_t all = ~UINT64_C(0);
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, old_mask, sizeof all);
+}
+
+void rkc_thread_signals_restore(const uint64_t *old_mask)
+{
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, old_mask, NULL, sizeof *old_mask);
+}
+
+void rkc_thread_lock(void)
+{
+    uint64_t mask;
+    rkc_thread_signals_block(&mask);
+    pthread_mutex_lock(&image_lock);
+    image_lock_mask = mask;
+}
+
+void rkc_thread_unlock(void)
+{
+    uint64_t mask = image_lock_mask;
+    pthread_mutex_unlock(&image_lock);
+    rkc_thread_signals_restore(&mask);
+}
+
+int rkc_thread_alive(void)
+{
+    return threads.table && atomic_load_explicit(&threads.table->alive, memory_order_acquire);
+}
+
+int rkc_thread_grow_hidden(struct rkc_thread *thread)
+{
+    size_t bytes = thread->cap_hidden * sizeof *thread->hidden;
+    size_t more = bytes ? 2 * bytes : 4096;
+    uint64_t mask;
+    rkc_thread_signals_block(&mask); /* so that no handler jumps away with the old address gone */
+    void *pages = bytes ? mremap(thread->hidden, bytes, more, MREMAP_MAYMOVE)
+                        : mmap(NULL, more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages != MAP_FAILED) {
+        thread->hidden = pages;
+        thread->cap_hidden = (uint32_t)(more / sizeof *thread->hidden);
+    }
+    rkc_thread_signals_restore(&mask);
+    return pages == MAP_FAILED ? RKC_ENOMEM : 0;
+}
+
+static void free_hidden(struct rkc_thread *thread)
+{
+    if (thread->hidden)
+        munmap(thread->hidden, thread->cap_hidden * sizeof *thread->hidden);
+    thread->hidden = NULL;
+    thread->cap_hidden = 0;
+}
+
+static void give_back(struct table *table, struct rkc_thread *thread)
+{
+    rkc_thread_lock();
+    thread->next_free = table->free_slot;
+    table->free_slot = 1 + (uint32_t)(thread - table->slot);
+    rkc_thread_unlock();
+}
+
+/* A thread that ends leaves its ring and its nodes to the next that begins. */
+static void thread_ends(void *arg)
+{
+    struct rkc_thread *thread = arg;
+    if (!rkc_thread_alive() || rkc_private_thread != thread)
+        return;
+    rkc_private_thread = NULL;
+    rkc_tree_close(thread, rkc_clock_ticks());
+    atomic_store_explicit(&thread->gate, 0, memory_order_relaxed);
+    atomic_store_explicit(&thread->ring->live, 0, memory_order_release);
+    thread->mpi_frame = NULL;
+    free_hidden(thread);
+    give_back(threads.table, thread);
+}
+
+/* Kernels before 4.14 cannot wipe; there the C library's fork tells us. */
+static void wipe(void)
+{
+    if (threads.table)
+        memset(threads.table, 0, sizeof *threads.table);
+    rkc_private_thread = NULL;
+}
+
+int rkc_thread_init(struct rkc_image *image)
+{
+    size_t bytes = sizeof(struct table) + RKC_THREADS_MAX * sizeof(struct rkc_thread);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return RKC_ENOMEM;
+    if (pthread_key_create(&threads.key, thread_ends) != 0) {
+        munmap(memory, bytes);
+        return RKC_ENOMEM;
+    }
+    if (madvise(memory, bytes, MADV_WIPEONFORK) != 0)
+        pthread_atfork(NULL, NULL, wipe);
+    threads.table = memory;
+    threads.image = image;
+    atomic_store_explicit(&threads.table->alive, 1, memory_order_release);
+    return 0;
+}
+
+void rkc_thread_stop(void)
+{
+    struct table *table = threads.table;
+    if (!rkc_thread_alive())
+        return;
+    atomic_store_explicit(&table->alive, 0, memory_order_release);
+    for (uint32_t i = 0; i < table->n_slots; i++)
+        atomic_store_explicit(&table->slot[i].gate, 0, memory_order_relaxed);
+}
+
+void rkc_thread_pause(int paused)
+{
+    if (!rkc_thread_alive())
+        return;
+    rkc_thread_lock();
+    struct table *table = threads.table;
+    table->paused = paused ? RKC_GATE_PAUSED : 0;
+    for (uint32_t i = 0; i < table->n_slots; i++) {
+        _Atomic uint32_t *gate = &table->slot[i].gate;
+        if (!atomic_load_explicit(gate, memory_order_relaxed))
+            continue;
+        if (paused)
+            atomic_fetch_or_explicit(gate, RKC_GATE_PAUSED, memory_order_relaxed);
+        else
+            atomic_fetch_and_explicit(gate, ~(uint32_t)RKC_GATE_PAUSED, memory_order_relaxed);
+    }
+    rkc_thread_unlock();
+}
+
+/* A slot to use: one that a thread left, with its ring, or a new one. Lock held. */
+static struct rkc_thread *take_slot(struct table *table)
+{
+    if (table->free_slot) {
+        struct rkc_thread *thread = &table->slot[table->free_slot - 1];
+        table->free_slot = thread->next_free;
+        return thread;
+    }
+    if (table->n_slots == RKC_THREADS_MAX)
+        return NULL;
+    return &table->slot[table->n_slots++];
+}
+
+static int give_ring(struct rkc_thread *thread)
+{
+    rkc_thread_lock();
+    thread->ring = rkc_image_block(threads.image, RKC_BLOCK_THREAD, sizeof *thread->ring);
+    rkc_thread_unlock();
+    if (!thread->ring)
+        return RKC_ENOMEM;
+    thread->base = threads.image->base;
+    if (rkc_tree_root(thread) != 0) {
+        thread->ring = NULL;
+        return RKC_ENOMEM;
+    }
+    return 0;
+}
+
+/* A slot with a ring for the calling thread, or NULL. */
+static struct rkc_thread *find_slot(struct table *table)
+{
+    rkc_thread_lock();
+    struct rkc_thread *thread = take_slot(table);
+    int say = !thread && !threads.full++;
+    rkc_thread_unlock();
+    if (say)
+        rkc_log(RKC_LOG_WARNING, "more than %d threads at once: the others are not recorded",
+                RKC_THREADS_MAX);
+    if (!thread || thread->ring || give_ring(thread) == 0)
+        return thread;
+    give_back(table, thread);
+    return NULL;
+}
+
+/* From here on the thread takes the hot path. Under the lock, so that no pause is missed. */
+static void open_gate(struct table *table, struct rkc_thread *thread)
+{
+    uint32_t clock = rkc_private_clock_source == RKC_CLOCK_GETTIME ? RKC_GATE_CLOCK : 0;
+    rkc_thread_lock();
+    atomic_store_explicit(&thread->gate, RKC_GATE_OPEN | clock | table->paused,
+                          memory_order_release);
+    rkc_thread_unlock();
+}
+
+static struct rkc_thread *attach(struct table *table)
+{
+    struct rkc_thread *thread = find_slot(table);
+    if (!thread)
+        return NULL;
+    struct rkc_ring *ring = thread->ring;
+    atomic_store_explicit(&ring->tid, (int32_t)syscall(SYS_gettid), memory_order_relaxed);
+    atomic_fetch_add_explicit(&ring->uses, 1, memory_order_relaxed);
+    struct rkc_node *root = rkc_image_at(thread->base, ring->root);
+    root->begin = rkc_clock_ticks();
+    atomic_store_explicit(&ring->live, 1, memory_order_release);
+    if (atomic_load_explicit(&ring->uses, memory_order_relaxed) == 1)
+        rkc_image_publish(&ring->block);
+    rkc_private_thread = thread;
+    pthread_setspecific(threads.key, thread);
+    open_gate(table, thread);
+    return thread;
+}
+
+struct rkc_thread *rkc_thread_attach(void)
+{
+    if (!rkc_thread_alive())
+        return NULL;
+    uint64_t mask;
+    rkc_thread_signals_block(&mask); /* a handler with a region would attach the thread twice */
+    struct rkc_thread *thread = attach(threads.table);
+    rkc_thread_signals_restore(&mask);
+    return thread;
+}

@@ -1,0 +1,107 @@
+/* A program that ends in one of many ways, which its argument names; for the shell tests.
+ *
+ * Each rank visits the region "work" ten times and takes part in one MPI_Allreduce. What rank 1
+ * does then, if the way is one of its own:
+ *   finalize        all ranks finalize
+ *   exit, _exit     it leaves without MPI_Finalize, with status 3
+ *   stop            it is stopped for good
+ *   late SECONDS    it comes to MPI_Finalize that much later
+ *   abort           it calls MPI_Abort(comm, 7)
+ *   abort-before    every rank calls MPI_Abort before MPI_Init
+ *   twice           every rank calls MPI_Finalize a second time
+ *   control         every rank works while paused, and again after it was resumed
+ *   snapshot        every rank leaves a snapshot, and ends by _exit(0)
+ *   phases          every rank uses IPM's form of MPI_Pcontrol for a region "phase"
+ *   thread          every rank asks MPI_Init_thread for MPI_THREAD_MULTIPLE; prints what it gets
+ */
+#include <dlfcn.h>
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int rank, size;
+
+static int call(const char *function, const char *name)
+{
+    int (*found)(const char *);
+    *(void **)&found = dlsym(RTLD_DEFAULT, function);
+    return found ? found(name) : 0;
+}
+
+static void work(int times)
+{
+    for (int i = 0; i < times; i++) {
+        call("rkc_begin", "work");
+        call("rkc_end", "work");
+    }
+}
+
+static void end_alone(const char *way, const char *how)
+{
+    if (strcmp(way, "exit") == 0)
+        exit(3);
+    if (strcmp(way, "_exit") == 0)
+        _exit(3);
+    if (strcmp(way, "stop") == 0)
+        raise(SIGSTOP);
+    if (strcmp(way, "late") == 0)
+        usleep((useconds_t)(atof(how) * 1e6));
+    if (strcmp(way, "abort") == 0)
+        MPI_Abort(MPI_COMM_WORLD, 7);
+}
+
+static void control(const char *way)
+{
+    if (strcmp(way, "control") == 0) {
+        MPI_Pcontrol(0);
+        work(100);
+        MPI_Pcontrol(1);
+        work(5);
+    }
+    if (strcmp(way, "snapshot") == 0) {
+        MPI_Pcontrol(2);
+        MPI_Barrier(MPI_COMM_WORLD);
+        _exit(0);
+    }
+    if (strcmp(way, "phases") == 0) {
+        MPI_Pcontrol(1, "phase");
+        work(3);
+        MPI_Pcontrol(-1, "phase");
+        MPI_Pcontrol(0);
+        work(4);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *way = argc > 1 ? argv[1] : "finalize", *how = argc > 2 ? argv[2] : "";
+    int one = 1, sum = 0;
+    if (strcmp(way, "abort-before") == 0)
+        MPI_Abort(MPI_COMM_WORLD, 7);
+    if (strcmp(way, "thread") == 0) {
+        int provided;
+        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+        printf("level %d\n", provided - MPI_THREAD_SINGLE);
+    } else {
+        MPI_Init(&argc, &argv);
+    }
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    work(10);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (sum != size)
+        return 9;
+    control(way);
+    if (rank == 1)
+        end_alone(way, how);
+    if (MPI_Finalize() != MPI_SUCCESS)
+        return 8;
+    printf("rank %d done\n", rank);
+    fflush(stdout);
+    if (strcmp(way, "twice") == 0)
+        MPI_Finalize();
+    return 0;
+}

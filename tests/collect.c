@@ -1,0 +1,377 @@
+/* collect.c - from an image to the numbers of a rank, whatever instant the image is of. */
+#include "autoconf.h"
+
+#include <unistd.h>
+
+#include <rankclock/region.h>
+
+#include "tree.h"
+
+static struct rkc_node *node_of(const struct tree *tree, const char *path)
+{
+    int64_t at = local_path(&tree->local, path);
+    for (uint32_t i = 0; i < tree->local.n_nodes; i++)
+        if (tree->local.nodes[i].path == at)
+            return rkc_image_at(tree->image.base, tree->local.nodes[i].unit);
+    return NULL;
+}
+
+static void collect_again(struct tree *tree, int live)
+{
+    rkc_local_free(&tree->local);
+    tree->view.live = live;
+    if (rkc_local_collect(&tree->local, &tree->view, 0) != 0)
+        exit(1);
+}
+
+/* ---- instants ---- */
+
+enum { VISITS = 5 };
+
+/* A tree with some visits of "a", of 10, 20 … ns, folded or not. */
+static uint32_t begin_visits(struct tree *tree, int folded)
+{
+    tree_init(tree);
+    uint32_t a = tree_user(tree, "a");
+    for (uint64_t i = 1; i <= VISITS; i++)
+        tree_visit(tree, a, 1000, 1000 + 10 * i);
+    if (folded)
+        rkc_private_fold(tree->thread);
+    tree_collect(tree, 2000);
+    return a;
+}
+
+static void is_whole(const struct tree *tree, const char *rule)
+{
+    const struct rkc_local *local = &tree->local;
+    int whole = local_visits(local, "a") == VISITS && local_counted(local, "a") == VISITS &&
+                local_value(local, "a", RKC_METRIC_INCLUSIVE) == 150 &&
+                local_value(local, "a", RKC_METRIC_VISIT_MIN) == 10 &&
+                local_value(local, "a", RKC_METRIC_VISIT_MAX) == 50 &&
+                local->sumsq_ns2[local_path(local, "a")] == 5500;
+    ok(whole, rule);
+}
+
+static void test_instants(void)
+{
+    struct tree tree;
+    begin_visits(&tree, 0);
+    is_whole(&tree, "visits in the ring count");
+    tree_free(&tree);
+
+    begin_visits(&tree, 1);
+    is_whole(&tree, "visits that were folded count once");
+    struct rkc_ring *ring = tree.thread->ring;
+    uint64_t tail = atomic_load(&ring->tail);
+    for (uint64_t back = 1; back <= VISITS; back++) {
+        atomic_store(&ring->tail, tail - back);
+        collect_again(&tree, 0);
+        is_whole(&tree, "as they do where the fold has not come to moving the ring's tail");
+    }
+    atomic_store(&ring->tail, tail);
+
+    struct rkc_node *node = node_of(&tree, "a");
+    node->hist[rkc_time_bucket(50)]--;
+    collect_again(&tree, 0);
+    is_whole(&tree, "a bucket that the fold has not come to is mended");
+    node->hist[rkc_time_bucket(50)]++;
+
+    struct rkc_node_sums *old = &node->sums[rkc_node_current(node) == node->sums];
+    old->visits = 77;
+    old->sum = old->min = old->max = old->redo = old->square_low = UINT64_MAX;
+    collect_again(&tree, 0);
+    is_whole(&tree, "sums that are being written are not looked at");
+    tree_free(&tree);
+}
+
+static void test_half_folded(void)
+{
+    struct tree tree;
+    uint32_t a = begin_visits(&tree, 1);
+    struct rkc_ring *ring = tree.thread->ring;
+    tree_visit(&tree, a, 1000, 1060);
+    collect_again(&tree, 0);
+    is_int(local_visits(&tree.local, "a"), VISITS + 1, "what came after the fold is added to it");
+    is_int(local_counted(&tree.local, "a"), VISITS + 1, "in the histogram, too");
+    is_int(local_value(&tree.local, "a", RKC_METRIC_VISIT_MAX), 60, "with its time");
+
+    uint64_t head = atomic_load(&ring->head);
+    atomic_store(&ring->head, head + 10 * RKC_RING_RECORDS);
+    collect_again(&tree, 0);
+    is_int(local_visits(&tree.local, "a"), VISITS, "a ring whose ends do not fit is left alone");
+    atomic_store(&ring->head, head);
+    tree_free(&tree);
+}
+
+static void test_live(void)
+{
+    struct tree tree;
+    uint32_t a = begin_visits(&tree, 1);
+    tree_visit(&tree, a, 1000, 1060);
+    tree_begin(&tree, a, 1500);
+    collect_again(&tree, 1);
+    is_whole(&tree, "of a live image neither ring nor open visits count");
+    is_int(tree.local.row.open_path, local_path(&tree.local, "a"), "but what is open is told");
+    collect_again(&tree, 0);
+    is_int(local_visits(&tree.local, "a"), VISITS + 2, "of a dead one both do");
+    is_int(local_value(&tree.local, "a", RKC_METRIC_INCLUSIVE), 150 + 60 + 500, "with their time");
+    tree_free(&tree);
+}
+
+/* ---- times ---- */
+
+static void test_rate(void)
+{
+    struct tree tree;
+    tree_init(&tree);
+    uint32_t a = tree_user(&tree, "a"), b = tree_user(&tree, "b");
+    struct rkc_image_header *header = rkc_image_header(&tree.image);
+    for (uint64_t i = 0; i < 1000; i++) { /* ticks of a third of a ns: nothing is whole */
+        tree_begin(&tree, a, 10 * i);
+        tree_visit(&tree, b, 10 * i + 1, 10 * i + 2);
+        tree_visit(&tree, b, 10 * i + 3, 10 * i + 5);
+        tree_end(&tree, a, 10 * i + 7);
+    }
+    tree_collect(&tree, 1000);
+    header->clock.end = (struct rkc_clock_pair){30000, 10000, 0};
+    collect_again(&tree, 0);
+    const struct rkc_local *local = &tree.local;
+    is_near((double)local_value(local, "a", RKC_METRIC_INCLUSIVE), 7000 / 3., 2,
+            "ticks become ns by the pairs furthest apart");
+    is_int(local_value(local, "a", RKC_METRIC_INCLUSIVE),
+           local_value(local, "a", RKC_METRIC_EXCLUSIVE) +
+               local_value(local, "a/b", RKC_METRIC_INCLUSIVE),
+           "inclusive time is exclusive time and that of the regions inside, exactly");
+    is_int(local_value(local, "", RKC_METRIC_INCLUSIVE), 10000, "the root's is the whole");
+    is_int(local->row.wall_ns, 10000, "as is the rank's wall time");
+    is_int(local_notes(local, RKC_NOTE_APPROXIMATE, NULL), 0, "two pairs make a clock");
+
+    atomic_store(&header->clock.ended, 0u);
+    header->clock.pair[2] = (struct rkc_clock_pair){3000, 1500, 0};
+    header->clock.pair[1] = (struct rkc_clock_pair){6000, 2000, 0};
+    atomic_store(&header->clock.n, 2u);
+    collect_again(&tree, 0);
+    is_int(local->row.wall_ns, 1500, "without an end the pair published last is the end");
+    atomic_store(&header->clock.n, 3u);
+    collect_again(&tree, 0);
+    is_int(local->row.wall_ns, 2000, "in either slot");
+    atomic_store(&header->clock.n, 1u);
+    collect_again(&tree, 0);
+    is_int(local_notes(local, RKC_NOTE_APPROXIMATE, NULL), 1, "one pair alone is approximate");
+    is_int(local_value(local, "a", RKC_METRIC_INCLUSIVE), 7000, "at the rate measured at the start");
+    tree_free(&tree);
+}
+
+static void test_mpi(void)
+{
+    struct tree tree;
+    tree_init(&tree);
+    uint32_t step = tree_user(&tree, "step"), sync = tree_user(&tree, "sync");
+    uint32_t send = tree_region(&tree, RKC_REGION_MPI, "MPI_Send");
+    struct rkc_region_block *block = rkc_image_at(tree.image.base, sync);
+    atomic_store(&block->flags, RKC_WAIT);
+    atomic_store(&rkc_image_header(&tree.image)->init_ticks, 11u);
+
+    /* step: 0..1000, MPI_Send 100..300, sync 400..500 with MPI_Send 410..440 in it */
+    tree_begin(&tree, step, 0);
+    struct rkc_node *node = tree_begin(&tree, send, 100);
+    struct rkc_traffic *traffic = rkc_image_block(&tree.image, RKC_BLOCK_TRAFFIC, sizeof *traffic);
+    node->traffic = rkc_image_unit(tree.image.base, traffic);
+    atomic_store(&traffic->sent, 4096u);
+    atomic_store(&traffic->size[rkc_size_bucket(4096)], 1u);
+    rkc_image_publish(&traffic->block);
+    tree_end(&tree, send, 300);
+    tree_begin(&tree, sync, 400);
+    tree_visit(&tree, send, 410, 440);
+    tree_end(&tree, sync, 500);
+    tree_end(&tree, step, 1000);
+    tree_collect(&tree, 2000);
+
+    const struct rkc_local *local = &tree.local;
+    is_int(local_value(local, "step", RKC_METRIC_MPI), 230, "time in MPI is that of the calls inside");
+    is_int(local_value(local, "step", RKC_METRIC_USEFUL), 1000 - 200 - 100,
+           "time that waits, for MPI or a device, is not useful, and counts once");
+    is_int(local_value(local, "step/sync", RKC_METRIC_USEFUL), 0, "nor is any inside");
+    is_int(local_value(local, "step/sync/MPI_Send", RKC_METRIC_MPI), 30, "a call's is all its own");
+    is_int(local->row.mpi_ns, 230, "the rank's row has the same");
+    is_int(local->row.useful_ns, 2000 - 300, "of its wall time");
+    is_int(local->row.init_ns, 11, "and its time in MPI_Init");
+    is_int(local_value(local, "step/MPI_Send", RKC_METRIC_BYTES_SENT), 4096, "bytes are there");
+    is_int(local_value(local, "step/MPI_Send", RKC_METRIC_BYTES_RECEIVED), 0, "or are none");
+    is_int(local_value(local, "step/MPI_Send", RKC_METRIC_IN_FLIGHT), RKC_ABSENT,
+           "without a request no time in flight");
+    is_int(local_value(local, "step", RKC_METRIC_BYTES_SENT), RKC_ABSENT,
+           "a region that is no call moves nothing");
+    struct rkc_path_hist hist;
+    rkc_local_hist(local, (uint32_t)local_path(local, "step/MPI_Send"), &hist);
+    is_int((int64_t)hist.size[rkc_size_bucket(4096)], 1, "sizes are in a histogram");
+
+    atomic_store(&traffic->completed, 2u);
+    atomic_store(&traffic->in_flight, 500u);
+    atomic_store(&traffic->blocked, 50u);
+    collect_again(&tree, 0);
+    is_int(local_value(local, "step/MPI_Send", RKC_METRIC_IN_FLIGHT), 500, "of requests it is");
+    is_int(local_value(local, "step/MPI_Send", RKC_METRIC_BLOCKED), 50, "with the time blocked");
+    tree_free(&tree);
+}
+
+/* ---- who ---- */
+
+static void add_fact(struct tree *tree, const char *key, const char *value)
+{
+    struct rkc_fact_block *fact =
+        rkc_image_block(&tree->image, RKC_BLOCK_FACT, sizeof *fact + strlen(key) + strlen(value) + 2);
+    strcpy(fact->text, key);
+    strcpy(fact->text + strlen(key) + 1, value);
+    rkc_image_publish(&fact->block);
+}
+
+static void test_identity(void)
+{
+    struct tree tree;
+    tree_init(&tree);
+    struct rkc_image_header *header = rkc_image_header(&tree.image);
+    strcpy(header->host, "node7");
+    atomic_store(&header->state, (uint32_t)RKC_STATE_SIGNAL);
+    atomic_store(&header->signal, 11);
+    add_fact(&tree, "launcher", "mpirun");
+    add_fact(&tree, "launcher", "srun");
+    add_fact(&tree, "restart", "");
+    tree_collect(&tree, 5000);
+    rkc_local_free(&tree.local);
+    rkc_local_collect(&tree.local, &tree.view, 3);
+    const struct rkc_local *local = &tree.local;
+    is_int(local->row.rank, 3, "an image that knows no rank is given one");
+    is_str(local->row.node, "node7", "the host's name is in the row");
+    is_int(local->row.state, RKC_STATE_SIGNAL, "and how it ended");
+    is_int(local->row.signal, 11, "with the signal");
+    is_int(local->row.pid, getpid(), "and the process");
+    is_str(rkc_job_get(&local->job, "launcher"), "srun", "of facts the last one holds");
+    is_int(local->paths.ranks[0].first, 3, "the profile is of that rank");
+
+    atomic_store(&header->rank, 9);
+    atomic_store(&header->state, 99u);
+    collect_again(&tree, 0);
+    is_int(tree.local.row.rank, 9, "its own rank is stronger");
+    is_int(tree.local.row.state, RKC_STATE_RUNNING, "a state that is none is running");
+    tree_free(&tree);
+}
+
+/* ---- damage ---- */
+
+static void test_damage(void)
+{
+    struct tree tree;
+    tree_init(&tree);
+    uint32_t a = tree_user(&tree, "a"), b = tree_user(&tree, "b"), c = tree_user(&tree, "c");
+    tree_visit(&tree, a, 0, 10);
+    tree_begin(&tree, b, 10);
+    tree_visit(&tree, c, 10, 20);
+    tree_end(&tree, b, 30);
+    tree_collect(&tree, 2000);
+    is_int(local_notes(&tree.local, RKC_NOTE_DAMAGED, NULL), 0, "a whole image is not damaged");
+
+    struct rkc_node *node = node_of(&tree, "b");
+    const uint32_t saved = node->region, wrong[] = {0, 1, UINT32_MAX, 1u << 30, saved + 1};
+    int unseen = 0;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        node->region = wrong[i];
+        collect_again(&tree, 0);
+        unseen += local_notes(&tree.local, RKC_NOTE_DAMAGED, NULL) != 1 ||
+                  local_visits(&tree.local, "a") != 1 || local_path(&tree.local, "b") >= 0;
+    }
+    is_int(unseen, 0, "a node of no region is left out, the others stay, and a note tells");
+    node->region = saved;
+
+    uint32_t parent = node->parent;
+    node->parent = rkc_image_unit(tree.image.base, node);
+    collect_again(&tree, 0);
+    is_int(local_notes(&tree.local, RKC_NOTE_DAMAGED, NULL), 1, "a node below itself is damage");
+    node->parent = parent;
+
+    struct rkc_region_block *block = rkc_image_at(tree.image.base, a);
+    block->name_bytes = 200;
+    collect_again(&tree, 0);
+    is_int(local_visits(&tree.local, "b/c"), 1, "a region without an end to its name spoils no other");
+    block->name_bytes = 0;
+    block->text[0] = 0;
+    collect_again(&tree, 0);
+    is_int(local_visits(&tree.local, "b/c"), 1, "nor one without a name");
+    tree_free(&tree);
+}
+
+static void test_nothing(void)
+{
+    struct rkc_image image;
+    struct rkc_view view;
+    struct rkc_local local;
+    rkc_image_create(&image, NULL, 0);
+    rkc_view_own(&view, &image);
+    is_int(rkc_local_collect(&local, &view, 0), RKC_EFORMAT, "an image without a call path is refused");
+    rkc_image_destroy(&image);
+}
+
+/* ---- handing over ---- */
+
+/* The call paths of one rank among those of others. */
+static void test_windows(void)
+{
+    struct tree tree;
+    tree_init(&tree);
+    uint32_t a = tree_user(&tree, "a"), b = tree_user(&tree, "b");
+    tree_begin(&tree, a, 0);
+    tree_visit(&tree, b, 10, 30);
+    tree_end(&tree, a, 50);
+    tree_collect(&tree, 2000);
+    const struct rkc_local *local = &tree.local;
+    const uint32_t map[3] = {0, 5, 3}; /* (run), a, a/b */
+
+    struct rkc_numbers window, whole, unpacked;
+    struct rkc_buffer buffer = {0};
+    rkc_numbers_init(&window, 3, 2);
+    rkc_numbers_init(&whole, 0, 6);
+    rkc_local_add(local, map, &window);
+    rkc_local_add(local, map, &whole);
+    const struct rkc_stat *stat = &window.stats[RKC_METRIC_INCLUSIVE];
+    ok(stat->ranks == 1 && stat->sum == 20 && stat->max == 20, "a window has the call paths in it");
+    is_int(window.stats[RKC_METRICS + RKC_METRIC_INCLUSIVE].ranks, 0, "and of others nothing");
+    is_int((int64_t)whole.stats[5 * RKC_METRICS + RKC_METRIC_INCLUSIVE].sum, 50, "the whole has all");
+    is_int((int64_t)window.hist[0].time[rkc_time_bucket(20)], 1, "with histograms");
+
+    is_int(rkc_local_pack(local, map, 0, 6, &buffer), 0, "the numbers can be packed");
+    struct rkc_cursor cursor = {buffer.data, buffer.data + buffer.size, 0};
+    is_int(rkc_numbers_unpack(&unpacked, &cursor), 0, "and unpacked");
+    int bad = memcmp(unpacked.hist, whole.hist, 6 * sizeof *whole.hist) != 0;
+    for (int i = 0; i < 6 * RKC_METRICS; i++)
+        bad += unpacked.stats[i].ranks != whole.stats[i].ranks ||
+               (whole.stats[i].ranks && (unpacked.stats[i].sum != whole.stats[i].sum ||
+                                         unpacked.stats[i].sumsq != whole.stats[i].sumsq ||
+                                         unpacked.stats[i].min != whole.stats[i].min ||
+                                         unpacked.stats[i].max_rank != whole.stats[i].max_rank));
+    is_int(bad, 0, "to what adding them gives");
+
+    int64_t row[2][6];
+    uint32_t metrics = 1u << RKC_METRIC_VISITS | 1u << RKC_METRIC_INCLUSIVE;
+    rkc_local_row(local, map, metrics, 6, 6, row[0]);
+    ok(row[0][5] == 1 && row[1][5] == 50 && row[1][3] == 20, "a rank's row has the metrics wanted");
+    ok(row[0][1] == RKC_ABSENT && row[1][4] == RKC_ABSENT, "and is absent elsewhere");
+    rkc_numbers_free(&window);
+    rkc_numbers_free(&whole);
+    rkc_numbers_free(&unpacked);
+    rkc_buffer_free(&buffer);
+    tree_free(&tree);
+}
+
+int main(void)
+{
+    test_instants();
+    test_half_folded();
+    test_live();
+    test_rate();
+    test_mpi();
+    test_identity();
+    test_damage();
+    test_nothing();
+    test_windows();
+    return done_testing();
+}

@@ -1,0 +1,153 @@
+#!/bin/sh
+# A result file as others see it: h5py finds units and descriptions, and numbers that agree with
+# each other; the writer answers its one line; the command survives files made to harm it.
+set -u
+
+. "$top_srcdir/tests/tap.sh"
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+
+make_file() {
+    "$top_builddir/tests/make_file" "$@"
+}
+
+# --- the writer ---
+
+make_file - 4 >stream || bail "cannot make a stream"
+is "$("$RKC_COMMAND" write <stream | sed 's/=[0-9][0-9]*/=N/g')" \
+    "$(printf 'ok stream.h5\twrite_ns=N fsync_ns=N')" "the writer answers with the name and times"
+is "$("$RKC_COMMAND" write <stream | cut -f 1)" "ok stream.2.h5" "a taken name gets a number"
+answer=$(head -c 5000 stream | "$RKC_COMMAND" write)
+is "$? $answer" "1 error the stream ended before its last frame" "a stream cut short is an error"
+answer=$(echo "no stream at all, but long enough" | "$RKC_COMMAND" write)
+is "$? $answer" "1 error not a stream of this version of rankclock" "as is anything else"
+mkdir sealed && make_file - 4 | sed 's/stream\.h5/no\/fil.h5/' >lost
+is "$("$RKC_COMMAND" write <lost | cut -d : -f 2)" " No such file or directory" \
+    "a folder that is not there is an error"
+is "$(ls -A)" "$(printf 'lost\nsealed\nstream\nstream.2.h5\nstream.h5')" \
+    "and no failure leaves a file"
+
+SOURCE_DATE_EPOCH=1700000000 make_file one.h5 5 >made
+SOURCE_DATE_EPOCH=1700000000 make_file two.h5 5 >made
+cmp one.h5 two.h5 >differ
+tap_report $? "two files of one run and one date are the same" <differ
+
+# --- what h5py sees ---
+
+make_file chunked.h5 600 60 >made || bail "cannot make a file"
+make_file partial.h5 8 12 6 >made || bail "cannot make a file"
+cat >look.py <<'EOP'
+import sys
+import h5py
+import numpy as np
+
+def look(name):
+    file = h5py.File(name, "r")
+    bad = []
+    def described(path, thing):
+        if not thing.attrs.get("description", b"").decode():
+            bad.append(path + " has no description")
+        if isinstance(thing, h5py.Dataset) and not thing.attrs.get("units", b"").decode():
+            bad.append(path + " has no units")
+        for attribute in thing.attrs.values():
+            if np.asarray(attribute).nbytes >= 4096:
+                bad.append(path + " has a large attribute")
+        if isinstance(thing, h5py.Dataset) and thing.dtype.kind == "S":
+            for text in np.atleast_1d(thing[()]):
+                text.decode("utf-8")
+    file.visititems(described)
+    described("/", file)
+
+    def check(what, holds):
+        if not np.all(holds):
+            bad.append(what)
+
+    ranks, paths = len(file["ranks/rank"]), len(file["callpaths/parent"])
+    for table in "ranks", "nodes", "regions", "callpaths", "mpi/transfers", "notes":
+        lengths = {len(file[table][column]) for column in file[table]}
+        check(table + " has columns of one length", len(lengths) == 1)
+    parent = file["callpaths/parent"][:]
+    depth = file["callpaths/depth"][:]
+    check("parents come first", parent < np.arange(paths))
+    check("depth follows", depth[1:] == depth[parent[1:]] + 1)
+    check("nodes exist", file["ranks/node"][:] < len(file["nodes/name"]))
+
+    # Metrics of ranks add up to those over ranks.
+    for metric in file["per_rank"]:
+        rows = file["per_rank"][metric][:]
+        stats = file["profile"][metric]
+        check(metric + " has a row for each rank", rows.shape == (ranks, paths))
+        check(metric + " says what is absent", file["per_rank"][metric].attrs["absent"] == -1)
+        there = rows != -1
+        n = there.sum(axis=0)
+        some = n > 0
+        zeros = np.where(there, rows, 0)
+        check(metric + " ranks", stats["ranks"][:] == n)
+        check(metric + " sum", stats["sum"][:] == np.where(some, zeros.sum(axis=0), -1))
+        low = np.where(there, rows, np.iinfo(np.int64).max)
+        high = np.where(there, rows, -1)
+        check(metric + " min", stats["min"][:] == np.where(some, low.min(axis=0), -1))
+        check(metric + " max", stats["max"][:] == high.max(axis=0))
+        number = file["ranks/rank"][:]
+        check(metric + " min_rank",
+              stats["min_rank"][:] == np.where(some, number[low.argmin(axis=0)], -1))
+        check(metric + " max_rank",
+              stats["max_rank"][:] == np.where(some, number[high.argmax(axis=0)], -1))
+        squares = (zeros.astype(float) ** 2).sum(axis=0)
+        check(metric + " sumsq", np.isclose(stats["sumsq"][some], squares[some]))
+        check(metric + " sumsq is NaN where absent", np.isnan(stats["sumsq"][~some]))
+
+    # Inclusive time is exclusive time and that of the call paths below.
+    def over_ranks(metric):
+        values = file["profile"][metric]["sum"][:]
+        return np.where(values == -1, 0, values)
+    below = over_ranks("exclusive_ns")
+    for path in range(paths - 1, 0, -1):
+        below[parent[path]] += below[path]
+    check("inclusive time", below == over_ranks("inclusive_ns"))
+    check("useful time", over_ranks("inclusive_ns") ==
+          over_ranks("useful_ns") + over_ranks("mpi_ns"))
+    check("visits are in the histogram",
+          file["profile/histogram"][:].sum(axis=1) == over_ranks("visits"))
+    edges = file["profile/histogram_edges_ns"][:]
+    check("edges rise", (np.diff(edges) >= 0) & (edges[:-1] < edges[-1]))
+
+    transfers = file["mpi/transfers"]
+    where = transfers["callpath"][:]
+    for column, metric in ("calls", "visits"), ("bytes_sent", "bytes_sent"), \
+                          ("bytes_received", "bytes_received"), ("ns", "inclusive_ns"):
+        check("transfers agree on " + column,
+              transfers[column][:] == file["profile"][metric]["sum"][:][where])
+    missing = file["missing_ranks"][:]
+    check("missing ranks have a pair", missing.shape[1:] == (2,))
+    lost = int((missing[:, 1] - missing[:, 0] + 1).sum())
+    check("ranks and missing ranks are all", ranks + lost == file["job/ranks"][()])
+    complete = file.attrs["status"].decode() == "COMPLETE"
+    check("the status tells of missing ranks", complete == (lost == 0))
+    return bad
+
+problems = [name + ": " + problem for name in sys.argv[1:] for problem in look(name)]
+print("\n".join(problems) or "good")
+EOP
+if ${PYTHON:-/usr/bin/python3} -c 'import h5py' 2>/dev/null; then
+    for file in stream.h5 chunked.h5 partial.h5; do
+        is "$(${PYTHON:-/usr/bin/python3} look.py $file 2>&1)" good \
+            "$file explains itself and its numbers agree"
+    done
+else
+    skip 3 "no h5py"
+fi
+
+# --- files made to harm ---
+
+for find in "$top_srcdir"/tests/hostile/*.h5.gz; do
+    name=$(basename "$find" .gz)
+    gzip -dc "$find" >"$name"
+    for tool in info report; do
+        "$RKC_COMMAND" $tool "$name" >out 2>err
+        is "$? $(wc -l <err) $(wc -c <out)" "2 1 0" "$tool $name: one line and status 2"
+    done
+done
+
+finish

@@ -1,0 +1,146 @@
+#!/bin/sh
+# LIMIT 300
+# An end that does not go well: ranks that come late or never, a writer that fails. Nobody waits
+# for longer than RANKCLOCK_FINALIZE_TIMEOUT, the program's own end is as it is without the
+# library, and what cannot be written is left as images.
+set -u
+
+. "$top_srcdir/tests/tap.sh"
+[ -n "$MPIRUN" ] || skip_all "no MPI launcher found by configure"
+work=$(mktemp -d) || exit 1
+# Ranks that are killed leave their shared memory behind; here it is removed with the rest.
+memory=$(mktemp -d /dev/shm/rankclock-test.XXXXXX 2>/dev/null) || memory=$work/memory
+trap 'rm -rf "$work" "$memory"' EXIT
+OMPI_MCA_btl_vader_backing_directory=$memory
+export OMPI_MCA_btl_vader_backing_directory
+cd "$work" || exit 1
+unset LD_PRELOAD
+library=$RKC_LIBDIR/librankclock-mpi.so
+ending=$top_builddir/tests/apps/ending
+
+# Run with the library and settings, SECONDS at most; what was left before is gone.
+measured() { # SECONDS RANKS WAY... [-- SETTING=VALUE...]
+    limit=$1 ranks=$2
+    shift 2
+    words=
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        words="$words $1"
+        shift
+    done
+    [ $# -gt 0 ] && shift
+    rm -rf run.*
+    begin=$(date +%s)
+    # shellcheck disable=SC2086 # a way has several words
+    timeout -k 5 "$limit" $MPIRUN -n "$ranks" \
+        env LD_PRELOAD="$library" RANKCLOCK_OUTPUT=run.h5 "$@" "$ending" $words >out 2>err
+    status=$?
+    seconds=$(($(date +%s) - begin))
+}
+
+said() {
+    grep '^rankclock:' err
+}
+
+images() {
+    (cd run.h5.partial 2>/dev/null && echo *)
+}
+
+recovered() { # WANTED WHAT
+    "$RKC_COMMAND" recover run.h5.partial -o recovered.h5 >/dev/null 2>&1
+    like "$("$RKC_COMMAND" report recovered.h5 2>&1)" "$1" "$2"
+    rm -f recovered.h5
+}
+
+all="rank-0.rkci rank-1.rkci rank-2.rkci rank-3.rkci"
+saved="^rankclock: not all ranks came to MPI_Finalize in time: .*saved in $work/run.h5.partial; "
+
+# --- late, too late, never ---
+
+measured 100 4 late 1.5
+is "$status $(said)" "0 rankclock: wrote $work/run.h5" "a rank that comes late is waited for"
+
+measured 100 2 late 32
+is "$(said)" "rankclock: not all ranks are in MPI_Finalize after 30 s: the others wait for 600 s in all (RANKCLOCK_FINALIZE_TIMEOUT)
+rankclock: wrote $work/run.h5" "after half a minute rank 0 says what it waits for"
+
+measured 100 4 late 4 -- RANKCLOCK_FINALIZE_TIMEOUT=1
+is "$status $(grep -c done out)" "0 4" "a rank that comes too late lets the program end well"
+is "$(images)" "$all" "every rank then has left its image, the late one too"
+like "$(said)" "$saved" "which is said"
+is "$(said | wc -l | tr -d ' ')" 1 "once"
+recovered 'COMPLETE (4/4 ranks)' "from these the whole file can be made"
+
+measured 12 4 stop -- RANKCLOCK_FINALIZE_TIMEOUT=1
+is "$(images)" "rank-0.rkci rank-2.rkci rank-3.rkci" \
+    "when a rank stops for good the others leave their images"
+recovered 'PARTIAL (3/4 ranks' "from which a file without it can be made"
+
+measured 100 4 finalize -- RANKCLOCK_FINALIZE_TIMEOUT=0
+is "$status $(grep -c done out)" "0 4" "a timeout of 0 is a good end, too"
+
+# --- without MPI_Finalize ---
+
+for way in exit _exit; do
+    timeout 100 $MPIRUN -n 4 "$ending" $way >/dev/null 2>&1
+    plain=$?
+    measured 100 4 $way
+    is "$status" "$plain" "a rank that leaves by $way: the status is as without the library"
+    ok=1
+    [ "$seconds" -lt 60 ] || ok=0
+    is "$ok" 1 "nobody waits for it ($way)"
+done
+measured 100 4 exit
+like "$(images)" rank-1.rkci "the image of a rank that calls exit is left"
+like "$(said)" 'the program ended without MPI_Finalize: ' "and the reason is said"
+
+for way in abort abort-before; do
+    timeout 100 $MPIRUN -n 2 "$ending" $way >/dev/null 2>&1
+    plain=$?
+    measured 100 2 $way
+    is "$status" "$plain" "MPI_Abort ($way): the status is as without the library"
+done
+measured 100 2 abort
+like "$(images)" rank-1.rkci "MPI_Abort: the image of the rank that calls it is left"
+like "$(said)" 'the program called MPI_Abort: ' "and the reason is said"
+recovered ABORTED "a file made of it says aborted"
+
+# --- the writer ---
+
+writer_fails() { # PATTERN WHAT
+    is "$status $(grep -c done out)" "0 4" "$2: the program ends well"
+    is "$(images)" "$all" "$2: every rank has left its image"
+    like "$(said)" "$1" "$2: the reason is said"
+    is "$(said | wc -l | tr -d ' ')" 2 "$2: in one line, and one for the images"
+}
+
+measured 100 4 finalize -- RANKCLOCK_WRITER=/nowhere/rankclock
+writer_fails 'cannot start /nowhere/rankclock: ' "no writer"
+recovered 'COMPLETE (4/4 ranks)' "no writer: the file can be made later"
+
+measured 100 4 finalize -- RANKCLOCK_WRITER=/bin/false
+writer_fails 'the writer process ended early' "a writer that ends"
+
+cat >full <<'END'
+#!/bin/sh
+cat >/dev/null
+echo "error cannot write run.h5: No space left on device"
+END
+cat >mute <<'END'
+#!/bin/sh
+exec sleep 20
+END
+chmod +x full mute
+measured 100 4 finalize -- RANKCLOCK_WRITER="$work/full"
+writer_fails 'cannot write run.h5: No space left on device' "a full disk"
+
+measured 100 4 finalize -- RANKCLOCK_WRITER="$work/mute" RANKCLOCK_FINALIZE_TIMEOUT=2
+writer_fails 'the writer process did not ' "a writer that hangs"
+[ "$seconds" -lt 15 ]
+is "$?" 0 "a writer that hangs: it is not waited for beyond the timeout"
+
+measured 100 2 finalize -- RANKCLOCK_OUTPUT=/proc/run.h5 TMPDIR="$work"
+is "$status $(grep -c done out)" "0 2" "a folder that cannot be written to: the program ends well"
+is "$(ls run.h5.partial)" "rank-0.rkci
+rank-1.rkci" "the images are left in the folder for temporary files"
+
+finish

@@ -1,0 +1,68 @@
+#!/bin/sh
+# LIMIT 300
+# Open MPI on several hosts whose shells start with an empty environment: hosts are name spaces of
+# their own on this machine, and the remote shell is a script.
+set -u
+
+. "$top_srcdir/tests/tap.sh"
+$MPIRUN --version 2>/dev/null | grep -q 'Open MPI' || skip_all "no mpirun of Open MPI"
+unshare -u -m true 2>/dev/null || skip_all "unshare is not permitted here"
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+unset LD_PRELOAD
+heat=$top_builddir/tests/apps/heat
+
+# Like ssh to another machine: nothing of our environment, its own name and /dev/shm.
+cat >agent <<'END'
+#!/bin/sh
+host=$1
+shift
+exec env -i PATH="$PATH" unshare -u -m sh -c "hostname $host; mount -t tmpfs none /dev/shm; $*"
+END
+chmod +x agent
+cat >show <<'END'
+#!/bin/sh
+library=${LD_PRELOAD##*/}
+echo "$(hostname) $1 ${library%%.so*} ${RANKCLOCK_RUN_ID:+id} ${RANKCLOCK_OUTPUT##*/} ${OTHER-}"
+END
+chmod +x show
+
+network="--mca plm_rsh_agent $work/agent --mca btl_tcp_if_include lo --mca oob_tcp_if_include lo"
+three="--host fake1:2,fake2:2,fake3:2"
+
+# on_hosts OPTION... : rankclock run with mpirun on three hosts, from the first of them.
+on_hosts() {
+    unshare -u sh -c 'hostname fake1; exec "$@"' sh "$RKC_COMMAND" run -o hosts.h5 -- "$@" 2>err
+}
+
+is "$(on_hosts $MPIRUN $network $three -n 3 --map-by node ./show a | sort)" \
+    "fake1 a librankclock-mpi id hosts.h5 
+fake2 a librankclock-mpi id hosts.h5 
+fake3 a librankclock-mpi id hosts.h5 " "every host has the library and the variables"
+two="--host fake2:1 -n 1 ./show a : --host fake3:1 -n 1 ./show b"
+is "$(on_hosts $MPIRUN $network $two | sort)" \
+    "fake2 a librankclock-mpi id hosts.h5 
+fake3 b librankclock-mpi id hosts.h5 " "in each application context"
+is "$(on_hosts $MPIRUN $network --mca mca_base_env_list OTHER=1 --host fake2:1 -n 1 ./show a)" \
+    "fake2 a librankclock-mpi id hosts.h5 1" "beside a list of the user's"
+
+mkdir elsewhere
+(
+    cd elsewhere || exit 1
+    on_hosts $MPIRUN $network $three -n 6 "$heat" -n 64 -s 50 >out
+    echo $? >status
+)
+is "$(cat elsewhere/status)" 0 "a program runs on three hosts"
+is "$(cat elsewhere/err)" "rankclock: wrote hosts.h5" "and its file is named"
+like "$("$RKC_COMMAND" report elsewhere/hosts.h5)" 'COMPLETE (6/6 ranks)$' "which holds all ranks"
+like "$("$RKC_COMMAND" report elsewhere/hosts.h5)" '3 nodes, 6 ranks' "on three nodes"
+"$RKC_COMMAND" report --ranks elsewhere/hosts.h5 >ranks
+is "$(awk '/finalized/ { print $1, $2 }' ranks | sort)" \
+    "0 fake1
+1 fake1
+2 fake2
+3 fake2
+4 fake3
+5 fake3" "each rank on its own"
+finish

@@ -1,0 +1,99 @@
+#!/bin/sh
+# What may include what, and what the built libraries need and show. The layers are those of
+# the README: a file includes its own level or below.
+set -u
+. "$top_srcdir/tests/tap.sh"
+cd "$top_srcdir" || exit 1
+
+# check WHAT: passes when nothing was written to $found.
+found=$(mktemp) || exit 1
+trap 'rm -f "$found"' EXIT
+check() {
+    [ ! -s "$found" ]
+    ok $? "$1" "$found"
+    : >"$found"
+}
+
+# The level of a file of src/ by its name without folder and ending; public headers are 0.
+level() {
+    case $1 in
+    autoconf | rankclock/* | clock | config | identity | log | schema | schema_tables | stats | status | utf8)
+        echo 0 ;;
+    calltree | collect | hot | image | local | numbers | pack | profile | thread | sink/sink) echo 1 ;;
+    finish | link | reader* | reduce | region | runtime | sink/* | publish | spawn | stream | unstream | \
+        pipe | job | hdf5*) echo 2 ;;
+    *) echo "? $1" ;;
+    esac
+}
+
+# Lines "FILE INCLUDED" for includes that are not the system's.
+includes() {
+    sed -n 's,^#include "\(.*\)",\1,p; s,^#include <\(rankclock/.*\)>,\1,p' "$1"
+}
+
+for file in src/*.[ch] src/sink/*.[ch]; do
+    name=${file#src/}
+    own=$(level "${name%.[ch]}")
+    case $own in '?'*) echo "$file has no level: add it to tests/layers.sh" >>"$found" ;; esac
+    for header in $(includes "$file"); do
+        needs=$(level "${header%.h}")
+        [ "$needs" -le "$own" ] 2>/dev/null ||
+            echo "$file (level $own) includes $header (level $needs)" >>"$found"
+    done
+done
+check "a file of src/ includes its own level or below"
+
+grep -l '<mpi\.h>' src/*.[ch] src/sink/*.[ch] tools/*.[ch] include/rankclock/* >>"$found"
+check "only pmpi/ sees mpi.h"
+
+grep -l '<hdf5' src/*.[ch] src/sink/*.[ch] pmpi/* tools/*.[ch] include/rankclock/* |
+    grep -v -e '^src/sink/hdf5' -e '^src/reader' >>"$found"
+check "only the HDF5 sink and the reader see hdf5.h"
+
+for file in tools/info.c tools/report*.[ch]; do
+    for header in $(includes "$file"); do
+        case $header in
+        autoconf.h | rankclock/*) ;;
+        *) [ -e "tools/$header" ] || echo "$file includes $header" >>"$found" ;;
+        esac
+    done
+done
+check "what shows files sees nothing of the library but its public headers"
+
+wc -l $(git ls-files '*.c' '*.h' '*.hpp' 2>/dev/null || ls src/*.[ch] src/sink/*.[ch] pmpi/*.[ch] tools/*.[ch]) |
+    awk '$2 != "total" && $1 > 600 { print $2, "has", $1, "lines" }' >>"$found"
+check "no file has more than 600 lines"
+
+needed() {
+    readelf -d "$RKC_LIBDIR/$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+        grep -v -E '^(libc\.so|ld-linux|libpthread\.so|libdl\.so|librt\.so|libasan|libubsan|libm\.so|libgcc_s)'
+}
+
+# unwanted LIBRARY ALLOWED-PATTERN
+needs_only() {
+    [ -e "$RKC_LIBDIR/$1" ] || return 0
+    needed "$1" | grep -v -E "$2" | sed "s/^/$1 needs /" >>"$found"
+}
+
+needs_only librankclock.so '^$'
+check "librankclock needs the C library alone"
+needs_only librankclock-mpi.so '^(librankclock\.so|libmpi)'
+check "librankclock-mpi needs MPI and librankclock"
+for library in librankclock librankclock-mpi; do
+    [ ! -e "$RKC_LIBDIR/$library.so" ] ||
+        nm -D "$RKC_LIBDIR/$library.so" | grep -E ' [A-Za-z] (H5|cu[A-Z])' >>"$found"
+done
+check "nothing that is loaded into a program touches HDF5 or CUDA"
+if [ -e "$RKC_LIBDIR/librankclock-mpi.so" ]; then
+    needed librankclock-mpi.so | grep -q '^libmpi' || echo "libmpi is not needed" >>"$found"
+fi
+check "librankclock-mpi brings MPI along, for programs that open MPI locally"
+
+nm -D --defined-only "$RKC_LIBDIR/librankclock.so" | awk '$2 != "A" { print $3 }' | sed 's/@.*//' |
+    grep -v '^rkc_' >>"$found"
+check "librankclock shows nothing but rkc_ names"
+readelf -d "$RKC_LIBDIR/librankclock.so" | grep -q 'FLAGS_1.*NODELETE' ||
+    echo "librankclock.so may be unloaded" >>"$found"
+check "librankclock stays loaded once it is"
+
+finish

@@ -1,0 +1,27 @@
+#!/bin/sh
+# limit.sh TEST [LAUNCHER [ARGUMENT]...] - run TEST, or LAUNCHER on it, and end it after its limit.
+#
+# The limit is RKC_TEST_TIMEOUT seconds (120); a test that needs more says so in its source, in a
+# line that begins with /* LIMIT 300 */ or # LIMIT 300.
+
+test=$1
+shift
+case $test in
+*.sh) source=$test ;;
+*) source=$(dirname "$0")/$(basename "${test%.*}").c ;;
+esac
+limit=${RKC_TEST_TIMEOUT:-120}
+own=$(sed -n 's,^\(/\*\|#\) LIMIT \([0-9][0-9]*\).*,\2,p' "$source" | head -n 1)
+if [ "${own:-0}" -gt "$limit" ]; then
+    limit=$own
+fi
+case $test in
+*.t) export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=1" ;;
+esac
+
+timeout -k 5 "$limit" "$@" "$test"
+status=$?
+if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
+    echo "Bail out! not finished after $limit s"
+fi
+exit "$status"

@@ -1,0 +1,217 @@
+#!/bin/sh
+# What `rankclock report` and `rankclock info` print of files whose numbers are known, and what
+# they make of files that are none.
+set -u
+
+. "$top_srcdir/tests/tap.sh"
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+
+utf8=$(locale -a 2>/dev/null | grep -iE '^(C|en_US)\.utf-?8$' | head -n 1)
+LC_ALL=C
+export LC_ALL
+
+for what in plain odd many startup; do
+    "$top_builddir/tests/report_file" "$what" "$what.h5" || bail "cannot make $what.h5"
+done
+"$top_builddir/tests/make_file" stencil.h5 4 >made || bail "cannot make stencil.h5"
+"$top_builddir/tests/make_file" partial.h5 32 12 30 >made || bail "cannot make partial.h5"
+"$top_builddir/tests/make_file" wide.h5 20000 >made || bail "cannot make wide.h5"
+
+# A row of a report whose first words are NAME, runs of blanks as one: row FILE NAME [OPTION]...
+row() {
+    row_file=$1 row_name=$2
+    shift 2
+    "$RKC_COMMAND" report "$@" "$row_file" 2>&1 | tr -s ' ' | sed 's/^ //' |
+        grep -F -- "$row_name" | head -n 1
+}
+
+# --- the numbers ---
+
+is "$(row stencil.h5 rankclock | sed 's/rankclock [^ ]*/rankclock/')" \
+    "rankclock ./stencil --size 4096 --steps 100 COMPLETE (4/4 ranks)" \
+    "the first line has the command, the status and the ranks"
+is "$(row stencil.h5 Parallel)" "Parallel 0.82 0.85 0.88 0.01 0.29" \
+    "parallel efficiency of the run and the top regions: 4832 / (4 x 1465), ..."
+is "$(row stencil.h5 'Load balance')" "Load balance 0.90 0.89 0.88 1.00 1.00" \
+    "load balance: 1208 / 1343, ..."
+is "$(row stencil.h5 Communication)" "Communication 0.92 0.96 1.00 0.01 0.29" \
+    "communication: 1343 / 1465, ..."
+is "$(row stencil.h5 'elapsed s')" "elapsed s, most of a rank 1.465 1.384 1.300 0.341 0.035" \
+    "elapsed time of the run leaves MPI_Init out"
+is "$(row stencil.h5 EFFICIENCY)" "EFFICIENCY, ranks x elapsed run step compute halo dot" \
+    "the regions with most time have their efficiencies, in the order of the tree"
+is "$("$RKC_COMMAND" report stencil.h5 | grep -E '^ *(step|compute|output) ' | tr -s ' ')" \
+    "step 1.384 85.7 0.008 0.211 1.13 r3 400 4/4
+ compute 1.150 71.2 1.150 0.000 1.13 r3 400 4/4
+output 0.015 0.9 0.015 0.000 4.00 r0 1 1/4" \
+    "regions are a tree with inclusive, exclusive, MPI time, imbalance, slowest rank, visits, ranks"
+is "$(row stencil.h5 'step/halo Irecv')" \
+    "step/halo Irecv 0.002 0.1 r0 0.180 800 52.4MB 64KiB 64KiB 0.07" \
+    "a nonblocking receive has its bytes, the time blocked for it, and a rate by time in flight"
+is "$(row stencil.h5 'step/halo Waitall')" "step/halo Waitall 0.180 11.1 r0 - 400 - - - -" \
+    "a wait has its time and longest rank, and - for what it has not"
+like "$(row stencil.h5 VERDICT)" "load imbalance, 9.2 % of ranks x elapsed; r3 (node001)" \
+    "the verdict names the slow rank and its node"
+like "$("$RKC_COMMAND" report stencil.h5 | grep -A1 VERDICT)" "most of it in step/compute" \
+    "and the innermost region where the imbalance arises"
+like "$(row stencil.h5 N1)" 'N1 3 region ends ignored.*(region "halo", first on r1)' \
+    "a note has its count, region and rank"
+
+like "$(row partial.h5 rankclock)" 'PARTIAL (30/32 ranks; missing 30-31)$' \
+    "a partial file says which ranks are missing, in its first line"
+is "$(row partial.h5 'AT END')" "AT END 30 ranks in step/halo/MPI_Waitall (first r0)" \
+    "and where the others were"
+like "$(row odd.h5 rankclock)" 'ABORTED (2/2 ranks; r1 got a signal)$' \
+    "an aborted one which rank died"
+like "$("$RKC_COMMAND" report odd.h5 | grep '^sampled' | tr -s ' ')" 'sampled ~0.250 12.5 0.250' \
+    "a sampled region is extrapolated by visits / timed visits, and marked"
+like "$("$RKC_COMMAND" report odd.h5 | grep -E '^threads x4' | tr -s ' ')" 'x4 0.750 37.5' \
+    "a region of several threads shows the slowest one's time and how many there are"
+is "$(row odd.h5 Parallel)" "Parallel 0.70 - 1.00 1.00 1.00 1.00" \
+    "and no efficiency"
+like "$("$RKC_COMMAND" report odd.h5 | grep -E '^ranks ' | tr -s ' ')" '2/2 2/2 1/2' \
+    "columns of fewer ranks say of how many"
+
+is "$(row plain.h5 '(run) Send')" "(run) Send 0.200 20.0 r0 - 200 1.64MB 8KiB 8KiB <.01" \
+    "a program without regions has its MPI calls"
+like "$(row plain.h5 VERDICT)" "main loss: MPI, 44.4 % of ranks x elapsed" \
+    "the verdict is MPI where communication loses most"
+like "$(row plain.h5 'Open MPI')" '^Open MPI v9.9 | tool overhead 0.0 %' \
+    "of the MPI library its name and version, without who built it"
+like "$(row startup.h5 W1)" "MPI_Init took 0.600 s per rank, 60.0 % of wall" "W1: a long MPI_Init"
+like "$(row startup.h5 W2)" "tool overhead is 5.0 % of wall" "W2: a costly tool"
+like "$(row startup.h5 W4)" "2000 messages of 96B on average cost 20.0 % of wall" \
+    "W4: small messages"
+like "$(row many.h5 VERDICT)" "computation dominates: 98.9 %" "a good run is called one"
+
+# --- the form ---
+
+for file in stencil partial odd many plain startup wide; do
+    "$RKC_COMMAND" report $file.h5 >$file.txt 2>&1
+    is "$(awk 'END { print NR <= 40 }' $file.txt)" 1 "$file: at most 40 lines"
+    is "$(awk 'length > 100' $file.txt)" "" "$file: at most 100 columns"
+    is "$(grep -c '[^ -~]' $file.txt)" 0 "$file: plain ASCII outside of UTF-8, and no colour"
+    is "$(grep -c ' $' $file.txt)" 0 "$file: no blanks at the end of a line"
+done
+like "$(grep '^step ' wide.txt)" ' r19999 *2M  20000/20000$' \
+    "columns of ranks grow with their number"
+is "$("$RKC_COMMAND" report --all many.h5 | grep -c 'Call_')" 300 "--all shows every row"
+like "$("$RKC_COMMAND" report many.h5)" '295 more, 43.9 % of wall or less each (--all)' \
+    "without it what is left out is counted and bounded"
+if [ -n "$utf8" ]; then
+    LC_ALL=$utf8 "$RKC_COMMAND" report odd.h5 >odd_utf8.txt
+    like "$(cat odd_utf8.txt)" 'größe' "in UTF-8 names keep their letters"
+    like "$(cat odd_utf8.txt)" 'x…x.*xlast ' "a long one is shortened with an ellipsis"
+    is "$(grep -c "$(printf '\342\200\256')" odd_utf8.txt)" 0 "and none turns the text around"
+    is "$(tr -d '\200-\277' <odd_utf8.txt | awk 'length > 100')" "" "in at most 100 columns"
+else
+    skip 4 "no UTF-8 locale"
+fi
+
+# --- details ---
+
+"$RKC_COMMAND" report --region halo stencil.h5 >out
+like "$(cat out)" 'step/halo *user, stencil.c:52, 4/4 ranks' \
+    "--region finds a region by name, with its place in the source"
+like "$(row stencil.h5 'inclusive s' --region step/halo)" \
+    '^inclusive s 0.764 0.191 0.112 0.041 r3 0.341 r0$' \
+    "or a call path, with sum, mean, deviation, least and most over ranks"
+like "$(row stencil.h5 'most useful' --region compute)" 'r3 node001 1.300, r2 node001 1.200' \
+    "and its slowest ranks"
+like "$(row stencil.h5 'bytes received' --region MPI_Irecv)" '^bytes received 52.4MB 13.1MB' \
+    "MPI functions as well"
+"$RKC_COMMAND" report --region nothing stencil.h5 >out 2>err
+is "$? $(cat out) $(wc -l <err)" "2  1" "a region that is not there is one line and status 2"
+"$RKC_COMMAND" report --ranks stencil.h5 >out
+is "$(grep -c 'finalized' out)" 4 "--ranks has a row for each"
+like "$(grep finalized out | head -n 1 | tr -s ' ')" \
+    '^ 3 node001 1 1 1.615 0.150 0.272 1.343 83.2 finalized -$' "the one that computes most first"
+"$RKC_COMMAND" report --explain >out
+for rule in V1 V2 V3 V4 V5 W1 W2 W3 W4; do
+    is "$(grep -c "^  $rule " out)" 1 "--explain has rule $rule"
+done
+for word in Parallel 'Load balance' Communication 'wall s' 'excl s' 'MPI s' imbal slow visits \
+    'time s' most blocked calls bytes GB/s host pinned device managed unknown; do
+    is "$(grep -c "^  $word  *[^ ]" out)" 1 "--explain has $word"
+done
+
+like "$("$RKC_COMMAND" info stencil.h5)" 'schema  *1\.0' "info has the schema"
+like "$("$RKC_COMMAND" info stencil.h5)" 'command  *./stencil --size 4096' "the job"
+like "$("$RKC_COMMAND" info stencil.h5)" 'call paths  *12' "and what the file holds"
+"$RKC_COMMAND" info --redact "$work/odd.h5" >out
+is "$(grep -cE "secret|solver|somewhere|$work" out)" 0 \
+    "info --redact hides command line, hosts, who built the MPI, and paths"
+like "$(cat out)" 'Open MPI v9.9' "and shows the rest"
+
+# --- files that are none ---
+
+# One line on stderr, nothing on stdout, status 2: refuses FILE DESCRIPTION
+refuses() {
+    for tool in report info; do
+        "$RKC_COMMAND" $tool "$1" >out 2>err
+        is "$? $(wc -c <out) $(wc -l <err)" "2 0 1" "$tool: $2"
+    done
+}
+refuses nowhere.h5 "a file that is not there"
+refuses . "a folder"
+: >empty.h5
+refuses empty.h5 "an empty file"
+echo 'not a result' >text.h5
+refuses text.h5 "a text"
+size=$(wc -c <stencil.h5)
+for part in 10 50 90; do
+    head -c $((size * part / 100)) stencil.h5 >cut.h5
+    refuses cut.h5 "the first $part % of a file"
+done
+if [ -n "$PYTHON" ]; then
+    cp stencil.h5 newer.h5
+    cp stencil.h5 other.h5
+    cp stencil.h5 wrong.h5
+    "$PYTHON" - <<'END' || bail "h5py failed"
+import h5py, numpy
+with h5py.File("newer.h5", "r+") as f:
+    f.attrs["rankclock_schema"] = numpy.bytes_("2.0")
+with h5py.File("other.h5", "r+") as f:
+    del f.attrs["rankclock_schema"]
+with h5py.File("wrong.h5", "r+") as f:
+    f["callpaths/parent"][5] = 1000000
+END
+    refuses newer.h5 "a newer major schema"
+    like "$(cat err)" 'newer' "and says so"
+    refuses other.h5 "an HDF5 file of another program"
+    refuses wrong.h5 "a call path whose parent is not there"
+else
+    skip 7 "no Python with h5py"
+fi
+
+# A changed byte may do no harm, or make the file unreadable, and nothing else.
+crashed=0
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    cp stencil.h5 flipped.h5
+    printf '\377' | dd of=flipped.h5 bs=1 seek=$((size * i / 23 + 7 * i)) conv=notrunc 2>/dev/null
+    "$RKC_COMMAND" report flipped.h5 >out 2>err
+    case $? in
+    0 | 2) ;;
+    *) crashed=$((crashed + 1)) ;;
+    esac
+done
+is $crashed 0 "20 files with a changed byte: a report or status 2"
+
+# --- the command ---
+
+"$RKC_COMMAND" repot >out 2>err
+is "$? $(cat err)" '2 rankclock: no subcommand "repot": did you mean "report"?' \
+    "a misspelt subcommand is told the right one"
+"$RKC_COMMAND" report stencil.h5 >/dev/full 2>err
+is "$? $(wc -l <err)" "1 1" "output that cannot be written is an error"
+for tool in run report info config recover; do
+    "$RKC_COMMAND" $tool --help >out 2>err
+    is "$? $(wc -c <err) $(head -n 1 out | cut -c1-17)" "0 0 usage: rankclock " "$tool --help"
+    "$RKC_COMMAND" $tool --nonsense >out 2>err
+    is "$? $(wc -l <err)" "2 1" "$tool: an unknown option is one line and status 2"
+done
+RANKCLOCK_ROWS=some RANKCLOCK_OUPUT=x "$RKC_COMMAND" config >out 2>&1
+is "$? $(grep -c '^!' out)" "1 2" "config marks a malformed value and an unknown variable"
+finish

@@ -1,0 +1,242 @@
+/* report_file.c - write a result file for the tests of reports: report_file WHAT OUTPUT.
+ *
+ *   plain    two ranks of a program that names no region; half of their time is MPI
+ *   odd      one of two ranks killed; sampling, threads, and names that want to harm a terminal
+ *   many     more regions, MPI call paths and notes than fit on a screen
+ *   startup  one rank whose time is MPI_Init, small messages and the tool's own cost
+ *
+ * Times are whole milliseconds, so that every number of a report can be computed by hand.
+ */
+#include "autoconf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rankclock/status.h>
+
+#include "sink/hdf5.h"
+
+enum { RANKS_MAX = 2, MS = 1000000, ROOT = 0 };
+
+struct file {
+    struct rkc_job job;
+    struct rkc_profile profile;
+    struct rkc_rank_row rows[RANKS_MAX];
+    int n_ranks;
+    enum rkc_file_status status;
+};
+
+/* What a rank spent in a call path, ms; all of a negative `wall` is absent. */
+struct spent {
+    int wall, own, mpi, useful;
+};
+
+static void need(int64_t status)
+{
+    if (status < 0) {
+        fprintf(stderr, "report_file: %s\n", rkc_strerror((int)status));
+        exit(1);
+    }
+}
+
+static void put(struct file *file, uint32_t path, int metric, int64_t value, int rank)
+{
+    struct rkc_stat one;
+    rkc_stat_set(&one, value, rank);
+    rkc_stat_merge(&rkc_profile_stats(&file->profile, path)[metric], &one);
+}
+
+static uint32_t add_path(struct file *file, uint32_t parent, enum rkc_region_kind kind,
+                         const char *name)
+{
+    int64_t region = rkc_profile_region_get(&file->profile, kind, name, NULL, 0);
+    need(region);
+    int64_t path = rkc_profile_path_get(&file->profile, parent, (uint32_t)region);
+    need(path);
+    return (uint32_t)path;
+}
+
+/* A call path that each rank visited `visits` times. */
+static uint32_t add(struct file *file, uint32_t parent, enum rkc_region_kind kind, const char *name,
+                    int64_t visits, const struct spent spent[])
+{
+    uint32_t path = add_path(file, parent, kind, name);
+    for (int rank = 0; rank < file->n_ranks; rank++) {
+        if (spent[rank].wall < 0)
+            continue;
+        put(file, path, RKC_METRIC_VISITS, visits, rank);
+        put(file, path, RKC_METRIC_INCLUSIVE, (int64_t)spent[rank].wall * MS, rank);
+        put(file, path, RKC_METRIC_SLOWEST_THREAD, (int64_t)spent[rank].wall * MS, rank);
+        put(file, path, RKC_METRIC_EXCLUSIVE, (int64_t)spent[rank].own * MS, rank);
+        put(file, path, RKC_METRIC_MPI, (int64_t)spent[rank].mpi * MS, rank);
+        put(file, path, RKC_METRIC_USEFUL, (int64_t)spent[rank].useful * MS, rank);
+        put(file, path, RKC_METRIC_THREADS, 1, rank);
+    }
+    return path;
+}
+
+static uint32_t add_call(struct file *file, uint32_t parent, const char *name, int64_t visits,
+                         int first_ms, int second_ms)
+{
+    struct spent spent[] = {{first_ms, first_ms, first_ms, 0},
+                            {second_ms, second_ms, second_ms, 0}};
+    return add(file, parent, RKC_REGION_MPI, name, visits, spent);
+}
+
+/* The rows of the ranks and the root: wall, MPI_Init, MPI and useful time in ms. */
+static void begin(struct file *file, int n_ranks, const int times[][4])
+{
+    *file = (struct file){.n_ranks = n_ranks, .status = RKC_FILE_COMPLETE};
+    rkc_job_init(&file->job);
+    rkc_profile_init(&file->profile, 1);
+    need(rkc_job_set(&file->job, "command", "./solver -i big.nml"));
+    need(rkc_job_set(&file->job, "mpi_library", "Open MPI v9.9, package: someone@somewhere"));
+    need(rkc_job_set(&file->job, "per_rank_rows", "none"));
+    file->job.start_unix_ns = INT64_C(1777629720) * 1000 * MS; /* 2026-05-01 10:02 UTC */
+    file->job.ranks = n_ranks;
+    file->job.overhead_ns = 0;
+    need(rkc_profile_ranks_add(&file->profile, 0, n_ranks - 1));
+
+    struct spent spent[RANKS_MAX];
+    for (int rank = 0; rank < n_ranks; rank++) {
+        const int *time = times[rank];
+        spent[rank] = (struct spent){time[0], 0, time[2], time[3]};
+        file->rows[rank] = (struct rkc_rank_row){.rank = rank,
+                                                 .pid = 100 + rank,
+                                                 .threads = 1,
+                                                 .state = RKC_STATE_FINALIZED,
+                                                 .open_path = RKC_NO_PATH,
+                                                 .wall_ns = (int64_t)time[0] * MS,
+                                                 .init_ns = (int64_t)time[1] * MS,
+                                                 .mpi_ns = (int64_t)time[2] * MS,
+                                                 .useful_ns = (int64_t)time[3] * MS,
+                                                 .start_unix_ns = file->job.start_unix_ns,
+                                                 .measured_until_unix_ns = file->job.start_unix_ns};
+        snprintf(file->rows[rank].node, sizeof file->rows[rank].node, "secret%d", rank);
+    }
+    file->job.wall_ns = (int64_t)times[0][0] * MS;
+    add(file, RKC_NO_PATH, RKC_REGION_ROOT, "(run)", 1, spent);
+}
+
+static void make_plain(struct file *file)
+{
+    static const int times[][4] = {{1000, 100, 500, 500}, {1000, 100, 600, 400}};
+    begin(file, 2, times);
+    add_call(file, ROOT, "MPI_Init", 1, 100, 100);
+    uint32_t send = add_call(file, ROOT, "MPI_Send", 100, 300, 100);
+    for (int rank = 0; rank < 2; rank++)
+        put(file, send, RKC_METRIC_BYTES_SENT, 100 * 8192, rank);
+    file->profile.numbers.hist[send].size[rkc_size_bucket(8192)] = 200;
+    add_call(file, ROOT, "MPI_Barrier", 10, 100, 400);
+}
+
+static void make_odd(struct file *file)
+{
+    static const int times[][4] = {{2000, 0, 200, 1800}, {2000, 0, 1000, 1000}};
+    begin(file, 2, times);
+    struct spent all[] = {{1000, 1000, 0, 1000}, {500, 500, 0, 500}};
+    struct spent one[] = {{100, 100, 0, 100}, {-1, 0, 0, 0}};
+    uint32_t threads = add(file, ROOT, RKC_REGION_USER, "threads", 4, all);
+    put(file, threads, RKC_METRIC_THREADS, 4, 0);
+    uint32_t sampled = add(file, ROOT, RKC_REGION_USER, "sampled", 10, one);
+    put(file, sampled, RKC_METRIC_SAMPLED_OUT, 8, 0);
+    char longest[256];
+    memset(longest, 'x', sizeof longest);
+    memcpy(longest, "first", 5);
+    memcpy(longest + 250, "last", 5);
+    add(file, ROOT, RKC_REGION_USER, longest, 1, one);
+    add(file, ROOT, RKC_REGION_USER,
+        "gr\xc3\xb6\xc3\x9f"
+        "e",
+        1, one);
+    add(file, ROOT, RKC_REGION_USER,
+        "trick\xe2\x80\xae"
+        "ed",
+        1, one);
+    uint32_t wait = add_call(file, threads, "MPI_Waitall", 7, 200, 1000);
+    need(rkc_profile_note_add(&file->profile, RKC_NOTE_UNCLOSED,
+                              file->profile.paths[threads].region, 1, 2, NULL));
+    file->rows[1].state = RKC_STATE_SIGNAL;
+    file->rows[1].signal = 9;
+    file->rows[1].open_path = wait;
+    file->status = RKC_FILE_ABORTED;
+}
+
+static void make_many(struct file *file)
+{
+    static const int times[][4] = {{9000, 0, 100, 8900}, {9000, 0, 100, 8900}};
+    static const enum rkc_note_kind kinds[] = {RKC_NOTE_UNCLOSED, RKC_NOTE_DEPTH, RKC_NOTE_NODES,
+                                               RKC_NOTE_LOST,     RKC_NOTE_CLOCK, RKC_NOTE_REQUESTS,
+                                               RKC_NOTE_FREED,    RKC_NOTE_NAMES};
+    begin(file, 2, times);
+    uint32_t parent = ROOT;
+    for (int i = 0; i < 300; i++) {
+        char name[32];
+        int ms = 4000 - 10 * i;
+        struct spent spent[] = {{ms, 10, 0, ms}, {ms, 10, 0, ms}};
+        snprintf(name, sizeof name, "level_%d", i);
+        parent = add(file, i % 30 ? parent : ROOT, RKC_REGION_USER, name, 1, spent);
+        snprintf(name, sizeof name, "MPI_Call_%d", i);
+        add_call(file, parent, name, 1, 1, 1);
+    }
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        need(rkc_profile_note_add(&file->profile, kinds[i], RKC_NO_PATH, 0, 5, NULL));
+}
+
+static void make_startup(struct file *file)
+{
+    static const int times[][4] = {{1000, 600, 800, 200}};
+    begin(file, 1, times);
+    add_call(file, ROOT, "MPI_Init", 1, 600, 0);
+    uint32_t send = add_call(file, ROOT, "MPI_Send", 2000, 200, 0);
+    put(file, send, RKC_METRIC_BYTES_SENT, 2000 * 96, 0);
+    file->profile.numbers.hist[send].size[rkc_size_bucket(96)] = 2000;
+    file->job.overhead_ns = INT64_C(50) * MS;
+}
+
+static int write_file(struct file *file, const char *output)
+{
+    char text[RKC_SINK_TEXT_MAX] = "";
+    struct rkc_sink *sink;
+    struct rkc_rows rows = {(uint32_t)file->n_ranks, file->profile.n_paths, file->rows, NULL};
+    struct rkc_rank_range none = {0, 0};
+    int status = rkc_sink_hdf5_open(output, 0644, &sink, text);
+    if (status == 0) {
+        status = sink->ops->job(sink, &file->job);
+        if (status == 0)
+            status = sink->ops->profile(sink, &file->profile);
+        if (status == 0) {
+            struct rkc_numbers numbers = file->profile.numbers;
+            numbers.n = file->profile.n_paths;
+            status = sink->ops->numbers(sink, &numbers);
+        }
+        if (status == 0)
+            status = sink->ops->rows(sink, &rows);
+        if (status == 0)
+            status = sink->ops->finish(sink, file->status, &none, 0, text);
+        sink->ops->close(sink);
+    }
+    if (status != 0)
+        fprintf(stderr, "report_file: %s\n", text[0] ? text : rkc_strerror(status));
+    rkc_profile_free(&file->profile);
+    rkc_job_free(&file->job);
+    return status != 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*make)(struct file *file);
+    } files[] = {
+        {"plain", make_plain}, {"odd", make_odd}, {"many", make_many}, {"startup", make_startup}};
+    struct file file;
+    for (size_t i = 0; argc == 3 && i < sizeof files / sizeof *files; i++)
+        if (strcmp(argv[1], files[i].name) == 0) {
+            files[i].make(&file);
+            return write_file(&file, argv[2]);
+        }
+    fputs("usage: report_file plain|odd|many|startup OUTPUT\n", stderr);
+    return 2;
+}

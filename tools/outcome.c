@@ -1,0 +1,193 @@
+/* outcome.c - a pattern's letters are the ranks' to fill in, so a file is known as this run's by
+ * the run id in it and not by its name. */
+#include "autoconf.h"
+
+#include "outcome.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <rankclock/reader.h>
+
+#include "image.h"
+#include "tools.h"
+
+enum {
+    CLOCK_SKEW_S = 60, /* of a file server */
+    DEPTH_MAX = 8,
+};
+
+struct search {
+    const char *run_id;
+    time_t since;
+    int files;  /* written by this run */
+    int images; /* in folders NAME.partial */
+};
+
+/* The library appends to the id what tells requeued runs apart. */
+static int is_ours(const struct search *search, const char *run_id)
+{
+    size_t length = strlen(search->run_id);
+    return run_id && strncmp(run_id, search->run_id, length) == 0 &&
+           strchr(".-_", run_id[length]) != NULL;
+}
+
+/* A path as the user would write it: below the working directory, relative to it. */
+static const char *shown(const char *path)
+{
+    static char folder[PATH_MAX];
+    if (!getcwd(folder, sizeof folder))
+        return path;
+    size_t length = strlen(folder);
+    int below = strncmp(path, folder, length) == 0 && path[length] == '/';
+    return below ? path + length + 1 : path;
+}
+
+static int begins_with(const char *path, const void *bytes, size_t size)
+{
+    unsigned char start[16];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return 0;
+    ssize_t got = read(fd, start, size);
+    close(fd);
+    return got == (ssize_t)size && memcmp(start, bytes, size) == 0;
+}
+
+static void say_file(struct search *search, const char *path)
+{
+    struct rkc_reader *reader;
+    if (!begins_with(path, "\x89HDF\r\n\x1a\n", 8) || rkc_reader_open(path, &reader, NULL, 0) != 0)
+        return;
+    if (is_ours(search, rkc_reader_job(reader, "run_id"))) {
+        enum rkc_reader_state state = rkc_reader_state(reader);
+        size_t ranks;
+        rkc_reader_ranks(reader, &ranks);
+        search->files++;
+        if (state == RKC_READER_COMPLETE)
+            rkc_tool_error("wrote %s", shown(path));
+        else
+            rkc_tool_error("wrote %s (%s: %zu rank%s)", shown(path),
+                           state == RKC_READER_PARTIAL ? "PARTIAL" : "ABORTED", ranks,
+                           ranks == 1 ? "" : "s");
+    }
+    rkc_reader_close(reader);
+}
+
+static int is_our_image(const struct search *search, const char *path)
+{
+    struct rkc_image_header header;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return 0;
+    ssize_t got = pread(fd, &header, sizeof header, 0);
+    close(fd);
+    if (got != (ssize_t)sizeof header || header.magic != RKC_IMAGE_MAGIC)
+        return 0;
+    header.run_id[sizeof header.run_id - 1] = '\0';
+    return is_ours(search, header.run_id);
+}
+
+/* Say how many images of this run are in a folder NAME.partial. */
+static void say_images(struct search *search, const char *folder)
+{
+    DIR *dir = opendir(folder);
+    int images = 0;
+    for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir)) {
+        char path[PATH_MAX];
+        size_t length = strlen(entry->d_name);
+        if (length < 5 || strcmp(entry->d_name + length - 5, ".rkci") != 0)
+            continue;
+        if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path)
+            images += is_our_image(search, path);
+    }
+    if (dir)
+        closedir(dir);
+    if (images == 0)
+        return;
+    search->images += images;
+    int stem = (int)(strlen(shown(folder)) - strlen(".partial"));
+    rkc_tool_error("%s%d image%s of the run saved in %s: rankclock recover %s -o %.*s",
+                   search->files == 0 ? "no file was written; " : "", images,
+                   images == 1 ? "" : "s", shown(folder), shown(folder), stem, shown(folder));
+}
+
+/* Look at what the run touched in a folder, and in those below as deep as the pattern goes. */
+static void look(struct search *search, const char *folder, int depth)
+{
+    struct dirent **entries;
+    int n = scandir(folder, &entries, NULL, alphasort);
+    for (int i = 0; i < n; i++) {
+        const char *name = entries[i]->d_name;
+        char path[PATH_MAX];
+        struct stat status;
+        size_t length = strlen(name);
+        int is_known = name[0] != '.' &&
+                       snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path &&
+                       stat(path, &status) == 0;
+        if (is_known && S_ISREG(status.st_mode) && status.st_mtime >= search->since)
+            say_file(search, path);
+        else if (is_known && S_ISDIR(status.st_mode)) {
+            if (length > 8 && strcmp(name + length - 8, ".partial") == 0)
+                say_images(search, path);
+            else if (depth > 0)
+                look(search, path, depth - 1);
+        }
+        free(entries[i]);
+    }
+    if (n >= 0)
+        free(entries);
+}
+
+/* The folder that holds whatever a pattern becomes, "%%" in it undone; returns how many folders
+ * deeper the file lies. */
+static int pattern_folder(const char *pattern, char folder[PATH_MAX])
+{
+    size_t used = 0, slash = 0;
+    const char *at = pattern;
+    for (; *at && used + 1 < PATH_MAX; at++) {
+        if (at[0] == '%' && at[1] == '%')
+            at++;
+        else if (at[0] == '%')
+            break;
+        if (*at == '/')
+            slash = used;
+        folder[used++] = *at;
+    }
+    int depth = 0;
+    for (; *at; at++)
+        depth += *at == '/';
+    folder[slash ? slash : 1] = '\0';
+    return depth < DEPTH_MAX ? depth : DEPTH_MAX;
+}
+
+static void search_and_say(const char *pattern, const char *run_id, time_t began)
+{
+    struct search search = {run_id, began - CLOCK_SKEW_S, 0, 0};
+    char folder[PATH_MAX];
+    int depth = pattern_folder(pattern, folder);
+    look(&search, folder, depth);
+    if (search.files == 0 && search.images == 0)
+        rkc_tool_error("the program left no file; was an MPI program, or one that has regions, "
+                       "started with the library?");
+}
+
+void rkc_outcome_say(const char *pattern, const char *run_id, time_t began)
+{
+    /* In another process, for HDF5 crashes over some files, and any file may be in the folder. */
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        search_and_say(pattern, run_id, began);
+        _exit(0);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
+        rkc_tool_error("cannot tell what was written: the search in the output's folder failed");
+}

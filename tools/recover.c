@@ -1,0 +1,477 @@
+/* recover.c - `rankclock recover`: the images of a run that ended early become one file.
+ *
+ * Each image is read three times, one at a time: for the call paths, for the numbers, for
+ * the row of its rank. So the memory needed grows with the call paths, not with the ranks.
+ */
+#include "autoconf.h"
+
+#include "tools.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "collect.h"
+#include "sink/hdf5.h"
+
+enum { ROWS_AT_ONCE = 64, DEFAULT_MODE = 0600 };
+
+struct image_file {
+    char *path;
+    int32_t rank; /* known after the first pass */
+};
+
+struct recovery {
+    struct image_file *files;
+    size_t n_files, cap_files;
+    size_t refused;
+    struct rkc_profile profile; /* call paths, notes, ranks */
+    struct rkc_job job;
+    char run_id[128], world_id[128];
+    int32_t size; /* of the world */
+    int finalized, aborted;
+    struct rkc_sink *sink;
+};
+
+/* ---- which files ---- */
+
+static int add_file(struct recovery *r, const char *path)
+{
+    if (r->n_files == r->cap_files) {
+        size_t cap = r->cap_files ? 2 * r->cap_files : 64;
+        struct image_file *bigger = realloc(r->files, cap * sizeof *bigger);
+        if (!bigger)
+            return RKC_ENOMEM;
+        r->files = bigger;
+        r->cap_files = cap;
+    }
+    char *copy = strdup(path);
+    if (!copy)
+        return RKC_ENOMEM;
+    r->files[r->n_files++] = (struct image_file){copy, -1};
+    return 0;
+}
+
+static int is_image_name(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 5 && strcmp(name + length - 5, ".rkci") == 0;
+}
+
+static int add_folder(struct recovery *r, const char *folder)
+{
+    DIR *dir = opendir(folder);
+    size_t before = r->n_files;
+    int status = 0;
+    if (!dir) {
+        rkc_tool_error("cannot read the folder %s: %s", folder, strerror(errno));
+        return RKC_EIO;
+    }
+    for (struct dirent *entry; !status && (entry = readdir(dir));) {
+        char path[4096];
+        int n = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (n > 0 && (size_t)n < sizeof path && is_image_name(entry->d_name))
+            status = add_file(r, path);
+    }
+    closedir(dir);
+    if (!status && r->n_files == before) {
+        rkc_tool_error("%s holds no images (files that end in .rkci)", folder);
+        return RKC_ENOTFOUND;
+    }
+    return status;
+}
+
+static int add_argument(struct recovery *r, const char *path)
+{
+    struct stat stat_;
+    if (stat(path, &stat_) != 0) {
+        rkc_tool_error("cannot open %s: %s", path, strerror(errno));
+        return RKC_EIO;
+    }
+    return S_ISDIR(stat_.st_mode) ? add_folder(r, path) : add_file(r, path);
+}
+
+/* By rank; by name while the ranks are not known. */
+static int by_rank(const void *a, const void *b)
+{
+    const struct image_file *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return strcmp(x->path, y->path);
+}
+
+/* ---- one image ---- */
+
+/* Read and collect one image. 0, RKC_ENOMEM, or another status after a message. */
+static int read_image(const struct image_file *file, struct rkc_view *view, struct rkc_local *local)
+{
+    char text[RKC_SINK_TEXT_MAX] = "";
+    int status = rkc_view_open(view, file->path, text, sizeof text);
+    if (status) {
+        rkc_tool_error("%s", text);
+        return status;
+    }
+    status = rkc_local_collect(local, view, file->rank);
+    if (status == RKC_EFORMAT)
+        rkc_tool_error("%s is damaged: no call path in it can be read", file->path);
+    if (status)
+        rkc_view_close(view);
+    return status;
+}
+
+static void forget_image(struct rkc_view *view, struct rkc_local *local)
+{
+    rkc_local_free(local);
+    rkc_view_close(view);
+}
+
+static int rank_present(const struct rkc_profile *profile, int32_t rank)
+{
+    for (uint32_t i = 0; i < profile->n_ranks; i++)
+        if (rank >= profile->ranks[i].first && rank <= profile->ranks[i].last)
+            return 1;
+    return 0;
+}
+
+/* Whether an image is one of this run and not of a rank seen already. */
+static int belongs(struct recovery *r, const struct image_file *file, const struct rkc_view *view,
+                   const struct rkc_local *local)
+{
+    const struct rkc_image_header *header = (const void *)view->base;
+    if (strncmp(r->run_id, header->run_id, sizeof r->run_id - 1) != 0 ||
+        strncmp(r->world_id, header->world_id, sizeof r->world_id - 1) != 0) {
+        rkc_tool_error("%s is left out: it is of run %.100s, most images are of run %s", file->path,
+                       header->run_id, r->run_id);
+        return 0;
+    }
+    if (rank_present(&r->profile, local->row.rank)) {
+        rkc_tool_error("%s is left out: another image has rank %d already", file->path,
+                       local->row.rank);
+        return 0;
+    }
+    return 1;
+}
+
+struct run_count {
+    char run_id[128], world_id[128];
+    size_t images;
+};
+
+/* Count an image for its run; `runs` has room for one more. */
+static void count_run(struct run_count *runs, size_t *n, const struct rkc_image_header *header)
+{
+    size_t i = 0;
+    struct run_count *added = &runs[*n];
+    memcpy(added->run_id, header->run_id, sizeof added->run_id - 1);
+    memcpy(added->world_id, header->world_id, sizeof added->world_id - 1);
+    while (strcmp(runs[i].run_id, added->run_id) != 0 ||
+           strcmp(runs[i].world_id, added->world_id) != 0)
+        i++;
+    runs[i].images++;
+    *n += i == *n;
+}
+
+/* Which run to recover: the one that most images are of. */
+static int choose_run(struct recovery *r)
+{
+    struct run_count *runs = calloc(r->n_files + 1, sizeof *runs);
+    size_t n = 0, most = 0;
+    if (!runs)
+        return RKC_ENOMEM;
+    for (size_t i = 0; i < r->n_files; i++) {
+        char text[RKC_SINK_TEXT_MAX];
+        struct rkc_view view;
+        if (rkc_view_open(&view, r->files[i].path, text, sizeof text) != 0)
+            continue;
+        count_run(runs, &n, (const void *)view.base);
+        rkc_view_close(&view);
+    }
+    for (size_t i = 1; i < n; i++)
+        most = runs[i].images > runs[most].images ? i : most;
+    memcpy(r->run_id, runs[most].run_id, sizeof r->run_id);
+    memcpy(r->world_id, runs[most].world_id, sizeof r->world_id);
+    free(runs);
+    return 0;
+}
+
+static int take_facts(struct recovery *r, const struct rkc_local *local, int first)
+{
+    const struct rkc_rank_row *row = &local->row;
+    if (first || row->start_unix_ns < r->job.start_unix_ns)
+        r->job.start_unix_ns = row->start_unix_ns;
+    if (first || row->wall_ns > r->job.wall_ns)
+        r->job.wall_ns = row->wall_ns;
+    r->job.overhead_ns = (first ? 0 : r->job.overhead_ns) + row->overhead_ns;
+    r->finalized += row->state == RKC_STATE_FINALIZED;
+    r->aborted += row->state == RKC_STATE_ABORTED || row->state == RKC_STATE_SIGNAL;
+    for (uint32_t i = 0; i < local->job.n_facts; i++)
+        if (!rkc_job_get(&r->job, local->job.facts[i].key) &&
+            rkc_job_set(&r->job, local->job.facts[i].key, local->job.facts[i].value) != 0)
+            return RKC_ENOMEM;
+    return 0;
+}
+
+/* ---- three passes ---- */
+
+/* Number the call paths and drop the files that cannot be used. */
+static int first_pass(struct recovery *r)
+{
+    size_t kept = 0;
+    qsort(r->files, r->n_files, sizeof *r->files, by_rank);
+    int status = choose_run(r);
+    for (size_t i = 0; i < r->n_files; i++) {
+        struct image_file file = r->files[i];
+        struct rkc_view view;
+        struct rkc_local local;
+        if (!status)
+            file.rank = (int32_t)kept; /* of an image that does not know it */
+        int bad = status ? status : read_image(&file, &view, &local);
+        if (bad == RKC_ENOMEM)
+            status = bad;
+        if (bad) {
+            r->refused++;
+            free(file.path);
+            continue;
+        }
+        if (belongs(r, &file, &view, &local)) {
+            int32_t size = atomic_load(&((const struct rkc_image_header *)view.base)->size);
+            r->size = size > r->size ? size : r->size;
+            file.rank = local.row.rank;
+            status = take_facts(r, &local, kept == 0);
+            if (!status)
+                status = rkc_profile_merge(&r->profile, &local.paths, NULL);
+            r->files[kept++] = file;
+        } else {
+            r->refused++;
+            free(file.path);
+        }
+        forget_image(&view, &local);
+    }
+    r->n_files = kept;
+    qsort(r->files, kept, sizeof *r->files, by_rank);
+    return status;
+}
+
+/* The common number of each of an image's call paths. Merging adds none that is new. */
+static uint32_t *map_paths(struct recovery *r, const struct rkc_local *local)
+{
+    uint32_t *map = malloc((local->paths.n_paths + 1) * sizeof *map);
+    struct rkc_profile bare = local->paths;
+    bare.n_notes = bare.n_ranks = 0;
+    if (map && rkc_profile_merge(&r->profile, &bare, map) != 0) {
+        free(map);
+        return NULL;
+    }
+    return map;
+}
+
+static int second_pass(struct recovery *r)
+{
+    struct rkc_numbers numbers;
+    int status = rkc_numbers_init(&numbers, 0, r->profile.n_paths);
+    for (size_t i = 0; i < r->n_files && !status; i++) {
+        struct rkc_view view;
+        struct rkc_local local;
+        status = read_image(&r->files[i], &view, &local);
+        if (status)
+            break;
+        uint32_t *map = map_paths(r, &local);
+        if (map)
+            rkc_local_add(&local, map, &numbers);
+        else
+            status = RKC_ENOMEM;
+        free(map);
+        forget_image(&view, &local);
+    }
+    if (!status)
+        status = r->sink->ops->numbers(r->sink, &numbers);
+    rkc_numbers_free(&numbers);
+    return status;
+}
+
+/* Put one rank into a block of rows. */
+static int fill_row(struct recovery *r, const struct image_file *file, struct rkc_rank_row *row,
+                    size_t stride, int64_t *values)
+{
+    struct rkc_view view;
+    struct rkc_local local;
+    int status = read_image(file, &view, &local);
+    if (status)
+        return status;
+    uint32_t *map = map_paths(r, &local);
+    if (map) {
+        *row = local.row;
+        if (row->open_path != RKC_NO_PATH)
+            row->open_path = map[row->open_path];
+        rkc_local_row(&local, map, r->job.row_metrics, r->profile.n_paths, stride, values);
+    } else {
+        status = RKC_ENOMEM;
+    }
+    free(map);
+    forget_image(&view, &local);
+    return status;
+}
+
+static int third_pass(struct recovery *r)
+{
+    size_t paths = r->profile.n_paths, metrics = (size_t)__builtin_popcount(r->job.row_metrics);
+    struct rkc_rank_row *rows = calloc(ROWS_AT_ONCE, sizeof *rows);
+    int64_t *values = calloc(ROWS_AT_ONCE * (metrics * paths + 1), sizeof *values);
+    int status = rows && values ? 0 : RKC_ENOMEM;
+    for (size_t i = 0; i < r->n_files && !status; i += ROWS_AT_ONCE) {
+        size_t n = r->n_files - i < ROWS_AT_ONCE ? r->n_files - i : ROWS_AT_ONCE;
+        for (size_t k = 0; k < n && !status; k++)
+            status = fill_row(r, &r->files[i + k], &rows[k], n * paths, values + k * paths);
+        struct rkc_rows block = {(uint32_t)n, (uint32_t)paths, rows, values};
+        if (!status)
+            status = r->sink->ops->rows(r->sink, &block);
+    }
+    free(rows);
+    free(values);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+/* The ranks between those held. The array is the caller's to free. */
+static struct rkc_rank_range *missing_ranks(const struct recovery *r, uint32_t *n)
+{
+    struct rkc_rank_range *missing = calloc(r->profile.n_ranks + 1, sizeof *missing);
+    int32_t next = 0;
+    *n = 0;
+    for (uint32_t i = 0; missing && i <= r->profile.n_ranks; i++) {
+        int32_t until = i < r->profile.n_ranks ? r->profile.ranks[i].first : r->size;
+        if (until > next)
+            missing[(*n)++] = (struct rkc_rank_range){next, until - 1};
+        if (i < r->profile.n_ranks)
+            next = r->profile.ranks[i].last + 1;
+    }
+    return missing;
+}
+
+static int write_file(struct recovery *r, const char *output)
+{
+    char text[RKC_SINK_TEXT_MAX] = "";
+    uint32_t n_missing;
+    struct rkc_rank_range *missing = missing_ranks(r, &n_missing);
+    enum rkc_file_status state = RKC_FILE_PARTIAL;
+    int status = missing ? rkc_sink_hdf5_open(output, DEFAULT_MODE, &r->sink, text) : RKC_ENOMEM;
+    if (!status)
+        status = r->sink->ops->job(r->sink, &r->job);
+    if (!status)
+        status = r->sink->ops->profile(r->sink, &r->profile);
+    if (!status)
+        status = second_pass(r);
+    if (!status)
+        status = third_pass(r);
+    if (r->aborted)
+        state = RKC_FILE_ABORTED;
+    else if (n_missing == 0 && r->finalized == (int)r->n_files)
+        state = RKC_FILE_COMPLETE;
+    if (!status)
+        status = r->sink->ops->finish(r->sink, state, missing, n_missing, text);
+    if (r->sink) {
+        struct rkc_sink_hdf5_report report;
+        rkc_sink_hdf5_report(r->sink, &report);
+        if (status && report.text[0])
+            snprintf(text, sizeof text, "%s", report.text);
+        r->sink->ops->close(r->sink);
+    }
+    free(missing);
+    if (status) {
+        rkc_tool_error("%s", text[0] ? text : rkc_strerror(status));
+        return RKC_EXIT_FAILED;
+    }
+    text[strcspn(text, "\t\n")] = 0;
+    printf("%s: %zu of %d ranks%s\n", text, r->n_files, r->size,
+           state == RKC_FILE_COMPLETE ? "" : state == RKC_FILE_ABORTED ? ", ABORTED" : ", PARTIAL");
+    return r->refused ? RKC_EXIT_FAILED : RKC_EXIT_OK;
+}
+
+static int recover(struct recovery *r, const char *output)
+{
+    int status = first_pass(r);
+    if (status) {
+        rkc_tool_error("%s", rkc_strerror(status));
+        return RKC_EXIT_FAILED;
+    }
+    if (r->n_files == 0) {
+        rkc_tool_error("no image could be used: nothing is written");
+        return RKC_EXIT_USAGE;
+    }
+    if (r->size < (int32_t)r->n_files)
+        r->size = (int32_t)r->n_files;
+    r->job.ranks = r->size;
+    r->job.row_metrics = (1u << RKC_METRICS) - 1;
+    if (rkc_job_set(&r->job, "per_rank_rows", "all") != 0)
+        return RKC_EXIT_FAILED;
+    return write_file(r, output);
+}
+
+static void print_help(void)
+{
+    puts("usage: rankclock recover [-o FILE] FOLDER|IMAGE ...\n"
+         "\n"
+         "Make one result file of the images (rank-N.rkci) that the ranks of a run left when it\n"
+         "ended early: killed, aborted, without MPI_Finalize, or when the file could not be written.\n"
+         "\n"
+         "  -o, --output FILE   name of the file; default: the folder's name without .partial.\n"
+         "                      A taken name gets a number, nothing is overwritten\n"
+         "\n"
+         "Exit status: 0 all images were used; 1 some were left out or the file could not be\n"
+         "written; 2 wrong arguments or no image could be used.");
+}
+
+/* "run.h5.partial/" gives "run.h5". */
+static char *default_output(const char *argument)
+{
+    size_t length = strlen(argument);
+    while (length > 1 && argument[length - 1] == '/')
+        length--;
+    if (length <= 8 || strncmp(argument + length - 8, ".partial", 8) != 0)
+        return NULL;
+    return strndup(argument, length - 8);
+}
+
+int rkc_tool_recover(int argc, char **argv)
+{
+    struct recovery r = {0};
+    const char *output = NULL;
+    char *named = NULL;
+    int status = 0, arguments = 0;
+    rkc_profile_init(&r.profile, 0);
+    rkc_job_init(&r.job);
+    for (int i = 1; i < argc && !status; i++) {
+        int option = rkc_tool_option(argc, argv, &i, "output", 'o', &output);
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            print_help();
+            return RKC_EXIT_OK;
+        }
+        if (option < 0)
+            return rkc_tool_usage("recover", "a file name must follow", argv[i]);
+        if (option == 0 && argv[i][0] == '-' && argv[i][1])
+            return rkc_tool_usage("recover", "unknown option", argv[i]);
+        if (option)
+            continue;
+        if (!arguments++)
+            named = default_output(argv[i]);
+        status = add_argument(&r, argv[i]);
+    }
+    if (!arguments && !status)
+        return rkc_tool_usage("recover", "a folder or images are needed", NULL);
+    if (!output)
+        output = named;
+    if (!status && !output)
+        status = rkc_tool_usage("recover", "say with -o how to call the file", NULL);
+    int code = status ? RKC_EXIT_USAGE : recover(&r, output);
+    for (size_t i = 0; i < r.n_files; i++)
+        free(r.files[i].path);
+    free(r.files);
+    free(named);
+    rkc_profile_free(&r.profile);
+    rkc_job_free(&r.job);
+    return code;
+}

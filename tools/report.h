@@ -1,0 +1,129 @@
+/* report.h - the numbers of a report, computed once, and the texts made of them.
+ *
+ * What is not measured is NaN or -1. Means are over all ranks in the file, those that lack a
+ * call path counted as 0; shares are of the ranks' mean wall time.
+ */
+#ifndef RKC_REPORT_H
+#define RKC_REPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <rankclock/reader.h>
+
+enum {
+    RKC_REPORT_COLUMNS = 100,
+    RKC_REPORT_LINES = 40,
+    RKC_REPORT_TOP = 5, /* regions whose efficiencies stand beside the run's */
+};
+
+/* POP's multiplicative model: parallel = balance × communication. */
+struct rkc_efficiency {
+    double parallel, balance, communication;
+    double elapsed_ns; /* of the slowest rank */
+    int64_t ranks;     /* how many ranks it is about */
+};
+
+/* A call path that is no MPI call; the root is the whole run. */
+struct rkc_report_region {
+    uint32_t path;
+    int32_t parent; /* row of the parent, or -1 */
+    int depth;
+    double wall_ns, share, exclusive_ns, mpi_ns; /* means over ranks */
+    double imbalance;                            /* most useful time over mean useful time */
+    int32_t slowest;                /* the rank with the most useful time; -1 if they are alike */
+    int64_t visits, ranks, threads; /* threads: of the rank with the most */
+    int estimated;                  /* visits were sampled; the times are extrapolated */
+    struct rkc_efficiency efficiency;
+};
+
+/* An MPI function at one call path. */
+struct rkc_report_call {
+    uint32_t path;
+    double ns, share, blocked_ns; /* means over ranks */
+    int32_t longest;              /* the rank with the most time, or -1 */
+    int64_t calls, bytes, ranks;
+    double mean_bytes, median_bytes; /* of one call; the median's is its bucket's lower edge */
+    double rate;                     /* bytes per ns, or NaN where it would mean nothing */
+};
+
+/* Ranks that ended, or were last seen, in the same call path. */
+struct rkc_report_open {
+    int32_t path;
+    int64_t ranks;
+    int32_t first; /* the lowest of them */
+};
+
+/* One finding, by a written rule. */
+struct rkc_finding {
+    const char *rule; /* "V1" … verdicts, "W1" … warnings; --explain tells each */
+    char text[512];
+};
+
+struct rkc_report {
+    struct rkc_reader *reader;
+    size_t n_ranks, n_missing, n_nodes;
+    double wall_ns;                       /* of the rank measured longest */
+    double mean_wall_ns, init_ns, mpi_ns; /* means over ranks */
+    double overhead;                      /* of the sum of the ranks' wall time */
+    struct rkc_efficiency efficiency;     /* of the run, MPI_Init left out */
+    int32_t most_useful;                  /* row of ranks, or -1 */
+    double most_useful_ns, mean_useful_ns;
+
+    struct rkc_report_region *regions; /* in the order of the tree, most time first */
+    struct rkc_report_call *calls;     /* most time first */
+    struct rkc_report_open *open;      /* most ranks first */
+    struct rkc_finding *findings;      /* the verdict first */
+    size_t n_regions, n_calls, n_open, n_findings;
+    size_t top[RKC_REPORT_TOP]; /* rows of regions, in the order of the tree */
+    size_t n_top;
+};
+
+/** Compute a report from an open file, which must stay open.
+ *
+ * @return 0 or RKC_ENOMEM; rkc_report_free in either case
+ */
+int rkc_report_init(struct rkc_report *report, struct rkc_reader *reader);
+void rkc_report_free(struct rkc_report *report);
+
+/* The findings of a report whose numbers are there. 0 or RKC_ENOMEM. */
+int rkc_report_judge(struct rkc_report *report);
+
+/* Thresholds of the rules, in the order of their names. */
+struct rkc_rule {
+    const char *name, *text;
+};
+const struct rkc_rule *rkc_report_rules(size_t *n);
+
+/* The call path from the outermost region down, "step/halo/MPI_Waitall"; "(run)" for the root.
+ * Cut in front if it is longer than `size`. */
+void rkc_report_path(const struct rkc_reader *reader, uint32_t path, char *out, size_t size);
+
+const char *rkc_report_region_name(const struct rkc_reader *reader, uint32_t path);
+int rkc_report_is_mpi(const struct rkc_reader *reader, uint32_t path);
+
+/* How many visits a call path's timed ones stand for: visits / timed visits, 1 if all were. */
+double rkc_report_scale(const struct rkc_reader *reader, uint32_t path);
+
+/* A metric's statistic of a call path, or NULL if no rank has it. */
+const struct rkc_reader_stat *rkc_report_stat(const struct rkc_reader *reader, const char *metric,
+                                              uint32_t path);
+
+/* Where and how it is printed. */
+struct rkc_page {
+    FILE *out;
+    int utf8;
+    int columns;
+    int lines; /* INT_MAX: no limit */
+};
+
+void rkc_report_print(const struct rkc_report *report, const struct rkc_page *page);
+void rkc_report_print_header(const struct rkc_report *report, const struct rkc_page *page);
+void rkc_report_print_ranks(const struct rkc_report *report, const struct rkc_page *page);
+/* RKC_ENOTFOUND if there is no region or call path of that name. */
+int rkc_report_print_region(const struct rkc_report *report, const struct rkc_page *page,
+                            const char *name);
+void rkc_report_explain(const struct rkc_page *page);
+
+#endif

@@ -1,0 +1,372 @@
+/* report_details.c - one region's numbers, and the ranks one by one. */
+#include "autoconf.h"
+
+#include "report.h"
+#include "text.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    METRIC_NAME = 24,
+    SLOWEST_RANKS = 5,
+    CALLS_BELOW = 5,
+    OTHERS_MAX = 5,
+    NODE_COLUMNS = 14,
+    RANK_CELLS = 83, /* columns left of the open call path */
+};
+
+/* ---- ranks ---- */
+
+static const struct rkc_reader_rank *ranks_to_sort;
+
+static int by_useful(const void *a, const void *b)
+{
+    const struct rkc_reader_rank *x = &ranks_to_sort[*(const size_t *)a];
+    const struct rkc_reader_rank *y = &ranks_to_sort[*(const size_t *)b];
+    if (x->useful_ns != y->useful_ns)
+        return x->useful_ns > y->useful_ns ? -1 : 1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static void print_rank(const struct rkc_report *report, const struct rkc_page *page,
+                       const struct rkc_reader_rank *rank)
+{
+    int decimals = rkc_text_decimals(report->wall_ns);
+    char wall[RKC_CELL_MAX], init[RKC_CELL_MAX], mpi[RKC_CELL_MAX], useful[RKC_CELL_MAX];
+    char share[RKC_CELL_MAX], threads[RKC_CELL_MAX], cpu[RKC_CELL_MAX], path[RKC_NAME_CELL] = "-";
+    double parts = (double)rank->useful_ns / (double)rank->wall_ns;
+    fprintf(page->out, "%6d ", rank->rank);
+    rkc_text_put(page->out, rank->node, NODE_COLUMNS, page->utf8);
+    if (rank->open_callpath >= 0)
+        rkc_report_path(report->reader, (uint32_t)rank->open_callpath, path, sizeof path);
+    fprintf(page->out, "%4s%4s%9s%8s%9s%9s%7s  %-9.9s ", rkc_text_count(rank->cpu, cpu),
+            rkc_text_count(rank->threads, threads),
+            rkc_text_seconds((double)rank->wall_ns, decimals, wall),
+            rkc_text_seconds((double)rank->init_ns, decimals, init),
+            rkc_text_seconds((double)rank->mpi_ns, decimals, mpi),
+            rkc_text_seconds((double)rank->useful_ns, decimals, useful),
+            rkc_text_percent(rank->wall_ns > 0 ? parts : NAN, share), rank->state);
+    char fitted[RKC_NAME_CELL];
+    int columns = page->columns > RANK_CELLS + 8 ? page->columns - RANK_CELLS : 8;
+    rkc_text_fit(path, columns, page->utf8, fitted, sizeof fitted);
+    fprintf(page->out, "%s\n", fitted);
+}
+
+void rkc_report_print_ranks(const struct rkc_report *report, const struct rkc_page *page)
+{
+    size_t n;
+    const struct rkc_reader_rank *ranks = rkc_reader_ranks(report->reader, &n);
+    size_t *order = calloc(n + 1, sizeof *order);
+    if (!order)
+        return;
+    for (size_t i = 0; i < n; i++)
+        order[i] = i;
+    ranks_to_sort = ranks;
+    qsort(order, n, sizeof *order, by_useful);
+
+    rkc_report_print_header(report, page);
+    fprintf(page->out,
+            "\nRANKS by useful time; %% of the rank's own wall\n%6s %-*s%4s%4s%9s%8s%9s%9s%7s"
+            "  %-9s %s\n",
+            "rank", NODE_COLUMNS, "node", "cpu", "thr", "wall s", "init s", "MPI s", "useful s",
+            "%", "state", "open at end");
+    /* Both ends tell most: the ranks that compute most, and those that wait most. */
+    size_t room = page->lines == INT_MAX ? n : (size_t)(page->lines > 12 ? page->lines - 7 : 5);
+    size_t cut = n > room ? n - room : 0;
+    size_t head = (n - cut + 1) / 2;
+    for (size_t i = 0; i < n; i++) {
+        if (cut > 0 && i == head) {
+            fprintf(page->out, "       %zu ranks between (--all)\n", cut);
+            i += cut - 1;
+            continue;
+        }
+        print_rank(report, page, &ranks[order[i]]);
+    }
+    free(order);
+}
+
+/* ---- one region ---- */
+
+/* How a metric is shown, by the unit at the end of its name. */
+static void metric_name(const char *metric, char *out, size_t size)
+{
+    size_t length = strlen(metric);
+    int is_time = length > 3 && strcmp(metric + length - 3, "_ns") == 0;
+    snprintf(out, size, "%.*s%s", (int)(is_time ? length - 3 : length), metric,
+             is_time ? " s" : "");
+    for (char *at = out; *at; at++)
+        *at = *at == '_' ? ' ' : *at;
+}
+
+static char *metric_value(const char *metric, double value, int decimals, char out[RKC_CELL_MAX])
+{
+    size_t length = strlen(metric);
+    if (length > 3 && strcmp(metric + length - 3, "_ns") == 0)
+        return rkc_text_seconds(value, decimals, out);
+    return strncmp(metric, "bytes_", 6) == 0 ? rkc_text_volume(value, out)
+                                             : rkc_text_count(value, out);
+}
+
+static void print_metrics(const struct rkc_report *report, const struct rkc_page *page,
+                          uint32_t path)
+{
+    const char *metric;
+    fprintf(page->out, "%-*s%11s%11s%11s%11s%8s%11s%8s\n", METRIC_NAME,
+            "over the ranks that have it", "sum", "mean", "std dev", "min", "on", "max", "on");
+    for (size_t i = 0; (metric = rkc_reader_metric(report->reader, i)); i++) {
+        const struct rkc_reader_stat *stat = rkc_report_stat(report->reader, metric, path);
+        /* What is 0 on all ranks says nothing. */
+        if (!stat || (stat->max == 0 && stat->min == 0 && strcmp(metric, "mpi_ns") != 0))
+            continue;
+        /* Of one visit, thousands of which make a region: more digits. */
+        int decimals = rkc_text_decimals(strncmp(metric, "visit_", 6) == 0 ? 0 : report->wall_ns);
+        decimals += strncmp(metric, "visit_", 6) == 0 ? 2 : 0;
+        double n = (double)stat->ranks, mean = (double)stat->sum / n;
+        double deviation = sqrt(fmax(stat->sumsq / n - mean * mean, 0));
+        int is_extreme = strncmp(metric, "visit_m", 7) == 0;
+        char name[64], cells[5][RKC_CELL_MAX], low[RKC_CELL_MAX], high[RKC_CELL_MAX];
+        metric_name(metric, name, sizeof name);
+        rkc_text_put(page->out, name, METRIC_NAME, page->utf8);
+        fprintf(page->out, "%14s%11s%11s%11s%8s%11s%8s\n",
+                metric_value(metric, is_extreme ? NAN : (double)stat->sum, decimals, cells[0]),
+                metric_value(metric, mean, decimals, cells[1]),
+                metric_value(metric, deviation, decimals, cells[2]),
+                metric_value(metric, (double)stat->min, decimals, cells[3]),
+                rkc_text_rank(stat->min_rank, low),
+                metric_value(metric, (double)stat->max, decimals, cells[4]),
+                rkc_text_rank(stat->max_rank, high));
+    }
+}
+
+/* The duration below which `fraction` of the timed visits lie, interpolated inside its bucket. */
+static double percentile(const struct rkc_reader *reader, uint32_t path, double fraction)
+{
+    size_t n;
+    const int64_t *edges, *counts = rkc_reader_histogram(reader, &n, &edges);
+    const struct rkc_reader_stat *low = rkc_report_stat(reader, "visit_min_ns", path);
+    const struct rkc_reader_stat *high = rkc_report_stat(reader, "visit_max_ns", path);
+    double total = 0, before = 0;
+    if (!counts || !low || !high)
+        return NAN;
+    counts += path * n;
+    for (size_t i = 0; i < n; i++)
+        total += (double)counts[i];
+    for (size_t i = 0; i < n && total > 0; i++) {
+        double count = (double)counts[i];
+        if (count > 0 && before + count >= fraction * total) {
+            double first = (double)edges[i], last = (double)edges[i + 1];
+            double at = first + (last - first) * (fraction * total - before) / count;
+            return fmin(fmax(at, (double)low->min), (double)high->max);
+        }
+        before += count;
+    }
+    return NAN;
+}
+
+static void print_visits(const struct rkc_report *report, const struct rkc_page *page,
+                         uint32_t path)
+{
+    static const double fractions[] = {0.5, 0.9, 0.99};
+    char cells[3][RKC_CELL_MAX];
+    for (int i = 0; i < 3; i++)
+        rkc_text_seconds(percentile(report->reader, path, fractions[i]), 6, cells[i]);
+    fprintf(page->out, "one visit, s: half take at most %s, 90 %% %s, 99 %% %s\n", cells[0],
+            cells[1], cells[2]);
+}
+
+struct rank_time {
+    size_t row;
+    int64_t ns;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct rank_time *x = a, *y = b;
+    if (x->ns != y->ns)
+        return x->ns > y->ns ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* The ranks with most useful time in a call path, or most time if it is MPI's. */
+static void print_slowest(const struct rkc_report *report, const struct rkc_page *page,
+                          uint32_t path)
+{
+    size_t n = report->n_ranks, unused;
+    const struct rkc_reader_rank *ranks = rkc_reader_ranks(report->reader, &unused);
+    int is_mpi = rkc_report_is_mpi(report->reader, path);
+    const char *metric = is_mpi ? "inclusive_ns" : "useful_ns";
+    int64_t *values = calloc(n + 1, sizeof *values);
+    struct rank_time *times = calloc(n + 1, sizeof *times);
+    if (values && times && rkc_reader_per_rank(report->reader, metric, path, values) == 0) {
+        for (size_t i = 0; i < n; i++)
+            times[i] = (struct rank_time){i, values[i]};
+        qsort(times, n, sizeof *times, by_time);
+        fprintf(page->out, "most %s s:", is_mpi ? "time" : "useful");
+        for (size_t i = 0; i < n && i < SLOWEST_RANKS && times[i].ns >= 0; i++) {
+            char node[RKC_NAME_CELL], time[RKC_CELL_MAX];
+            const struct rkc_reader_rank *rank = &ranks[times[i].row];
+            rkc_text_fit(rank->node, 12, page->utf8, node, sizeof node);
+            rkc_text_seconds((double)times[i].ns, rkc_text_decimals(report->wall_ns), time);
+            fprintf(page->out, "%s r%d %s %s", i ? "," : "", rank->rank, node, time);
+        }
+        fputc('\n', page->out);
+    }
+    free(values);
+    free(times);
+}
+
+static int is_below(const struct rkc_reader *reader, uint32_t path, uint32_t top)
+{
+    size_t n;
+    const struct rkc_reader_path *paths = rkc_reader_paths(reader, &n);
+    int32_t at = paths[path].parent;
+    while (at > (int32_t)top)
+        at = paths[at].parent;
+    return at == (int32_t)top;
+}
+
+static void print_calls_below(const struct rkc_report *report, const struct rkc_page *page,
+                              uint32_t path)
+{
+    size_t found = 0, most = page->lines == INT_MAX ? SIZE_MAX : CALLS_BELOW;
+    for (size_t i = 0; i < report->n_calls; i++) {
+        const struct rkc_report_call *call = &report->calls[i];
+        if (!is_below(report->reader, call->path, path) || found++ >= most)
+            continue;
+        char name[RKC_NAME_CELL], time[RKC_CELL_MAX], share[RKC_CELL_MAX], calls[RKC_CELL_MAX];
+        rkc_report_path(report->reader, call->path, name, sizeof name);
+        if (found == 1)
+            fputs("MPI below it, mean of all ranks\n", page->out);
+        fputs("  ", page->out);
+        rkc_text_put(page->out, name, page->columns - 46, page->utf8);
+        fprintf(page->out, "%10s s%7s %% of wall%8s calls\n",
+                rkc_text_seconds(call->ns, rkc_text_decimals(report->wall_ns), time),
+                rkc_text_percent(call->share, share), rkc_text_count((double)call->calls, calls));
+    }
+    if (found > most)
+        fprintf(page->out, "  %zu more (--all)\n", found - most);
+}
+
+static const struct rkc_report_region *row_of(const struct rkc_report *report, uint32_t path)
+{
+    for (size_t i = 0; i < report->n_regions; i++)
+        if (report->regions[i].path == path)
+            return &report->regions[i];
+    return NULL;
+}
+
+static void print_path(const struct rkc_report *report, const struct rkc_page *page, uint32_t path)
+{
+    size_t n, n_paths;
+    const struct rkc_reader_path *paths = rkc_reader_paths(report->reader, &n_paths);
+    const struct rkc_reader_region *region =
+        &rkc_reader_regions(report->reader, &n)[paths[path].region];
+    const struct rkc_reader_stat *visits = rkc_report_stat(report->reader, "visits", path);
+    const struct rkc_report_region *row = row_of(report, path);
+    char name[RKC_NAME_CELL], where[300] = "", right[400];
+    rkc_report_path(report->reader, path, name, sizeof name);
+    if (region->file[0])
+        snprintf(where, sizeof where, ", %.200s:%d", region->file, region->line);
+    snprintf(right, sizeof right, "%.20s%s, %" PRId64 "/%zu ranks", region->kind, where,
+             visits ? visits->ranks : 0, report->n_ranks);
+    int columns = page->columns - (int)strlen(right) - 2;
+    rkc_text_put(page->out, name, columns > 30 ? columns : 30, page->utf8);
+    fputs("  ", page->out);
+    rkc_text_put(page->out, right, (int)strlen(right), page->utf8);
+    fputc('\n', page->out);
+    if (row) {
+        char share[RKC_CELL_MAX], whole[RKC_CELL_MAX], balance[RKC_CELL_MAX], mpi[RKC_CELL_MAX];
+        fprintf(page->out,
+                "%s%s %% of mean wall; efficiency: parallel %s = load balance %s x "
+                "communication %s\n",
+                row->estimated ? "~" : "", rkc_text_percent(row->share, share),
+                rkc_text_ratio(row->efficiency.parallel, whole),
+                rkc_text_ratio(row->efficiency.balance, balance),
+                rkc_text_ratio(row->efficiency.communication, mpi));
+        if (row->estimated)
+            fprintf(page->out,
+                    "visits were sampled: the times below are those measured; %.2f x for "
+                    "all visits\n",
+                    rkc_report_scale(report->reader, path));
+    }
+    print_metrics(report, page, path);
+    print_visits(report, page, path);
+    print_slowest(report, page, path);
+    print_calls_below(report, page, path);
+}
+
+struct match {
+    uint32_t path;
+    int64_t ns;
+};
+
+static int by_match(const void *a, const void *b)
+{
+    const struct match *x = a, *y = b;
+    if (x->ns != y->ns)
+        return x->ns > y->ns ? -1 : 1;
+    return x->path < y->path ? -1 : 1;
+}
+
+/* Call paths whose region, or which themselves, have this name; most time first. */
+static size_t find_paths(const struct rkc_report *report, const char *name, struct match *matches,
+                         size_t n_paths)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < n_paths; i++) {
+        char path[RKC_NAME_CELL];
+        const char *region = rkc_report_region_name(report->reader, i);
+        rkc_report_path(report->reader, i, path, sizeof path);
+        if (strcmp(region, name) != 0 && strcmp(path, name) != 0)
+            continue;
+        const struct rkc_reader_stat *time = rkc_report_stat(report->reader, "inclusive_ns", i);
+        matches[n++] = (struct match){i, time ? time->sum : -1};
+    }
+    qsort(matches, n, sizeof *matches, by_match);
+    return n;
+}
+
+static void print_other(const struct rkc_report *report, const struct rkc_page *page,
+                        const struct match *match)
+{
+    char name[RKC_NAME_CELL], time[RKC_CELL_MAX];
+    double mean_ns = (double)match->ns / (double)report->n_ranks;
+    rkc_report_path(report->reader, match->path, name, sizeof name);
+    fputs("  ", page->out);
+    rkc_text_put(page->out, name, page->columns - 20, page->utf8);
+    fprintf(
+        page->out, "%12s s\n",
+        rkc_text_seconds(match->ns < 0 ? NAN : mean_ns, rkc_text_decimals(report->wall_ns), time));
+}
+
+int rkc_report_print_region(const struct rkc_report *report, const struct rkc_page *page,
+                            const char *name)
+{
+    size_t n_paths;
+    rkc_reader_paths(report->reader, &n_paths);
+    struct match *matches = calloc(n_paths + 1, sizeof *matches);
+    if (!matches)
+        return RKC_ENOMEM;
+    size_t n = find_paths(report, name, matches, n_paths);
+    if (n == 0) {
+        free(matches);
+        return RKC_ENOTFOUND;
+    }
+    rkc_report_print_header(report, page);
+    size_t whole = page->lines == INT_MAX ? n : 1;
+    for (size_t i = 0; i < whole; i++) {
+        fputc('\n', page->out);
+        print_path(report, page, matches[i].path);
+    }
+    if (whole < n)
+        fprintf(page->out, "\n%zu more call path%s of this name (--all), mean of all ranks\n",
+                n - whole, n - whole == 1 ? "" : "s");
+    for (size_t i = whole; i < n && i < whole + OTHERS_MAX; i++)
+        print_other(report, page, &matches[i]);
+    free(matches);
+    return 0;
+}

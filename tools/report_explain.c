@@ -1,0 +1,92 @@
+/* report_explain.c - what every number of the report means: kept beside none of the code that
+ * prints it, so that it reads as one text. */
+#include "autoconf.h"
+
+#include "report.h"
+#include "text.h"
+
+#include <string.h>
+
+static const char *const paragraphs[][2] = {
+    {"WORDS", NULL},
+    {"wall",
+     "time of a rank from the begin of measuring, at MPI_Init or the first region, to its end, in "
+     "MPI_Finalize or at exit."},
+    {"% of wall",
+     "a mean over all ranks divided by the mean wall time of all ranks. A rank that lacks a "
+     "call path counts as 0."},
+    {"useful",
+     "wall time less time in MPI less time in regions marked as waiting for a device (RKC_WAIT)."},
+    {"elapsed",
+     "of the run: the most over ranks of wall time less MPI_Init. Of a region: the most over "
+     "ranks of its time, by the thread of the rank with most of it."},
+    {"-", "not measured, or meaningless; never 0."},
+    {"status",
+     "COMPLETE: every rank finalized. ABORTED: one aborted or got a fatal signal. PARTIAL: ranks "
+     "are missing or did not come to their end. k/N ranks: k of N have it."},
+    {"AT END", "call paths that were open in ranks that did not come to their end."},
+    {"overhead",
+     "what measuring cost, estimated: visits x cost of a visit + MPI calls x cost of a call, both "
+     "measured at start, plus time in Init and Finalize; % of the sum of wall times."},
+    {"EFFICIENCY", NULL},
+    {"Parallel",
+     "sum of useful / (ranks x elapsed) = load balance x communication. In a region: over the "
+     "ranks that have it; \"-\" if several threads of a rank visit it."},
+    {"Load balance", "mean useful / most useful of a rank."},
+    {"Communication", "most useful of a rank / elapsed."},
+    {"REGIONS", NULL},
+    {"wall s",
+     "inclusive time, mean of all ranks; of several threads, the one with the most. ~: visits were "
+     "sampled, and times are multiplied by visits / timed visits."},
+    {"excl s", "time in the region but in none inside it, MPI calls included as inside."},
+    {"MPI s", "time in MPI calls made in the region or inside it."},
+    {"imbal",
+     "most useful time of a rank / mean useful time. Not of inclusive time: ranks that wait for a "
+     "slow one have as much of that. \"-\" if less than 5 % of the region is useful."},
+    {"slow", "the rank with the most useful time, for which others wait."},
+    {"visits", "begins, over all ranks."},
+    {"MPI", NULL},
+    {"time s", "time in the calls, mean of all ranks."},
+    {"most",
+     "the rank with the most time in them: the one that waits longest, not the one awaited."},
+    {"blocked",
+     "time that completion calls (MPI_Wait ...) spent on requests of this call, mean of all ranks. "
+     "It is part of those calls' time s, not of this one's."},
+    {"calls", "calls, over all ranks."},
+    {"bytes",
+     "payload sent + received, over all ranks. A receive counts where it was posted, by what "
+     "arrived. Collectives count what a rank hands over and gets."},
+    {"mean, p50>=",
+     "size of one call, by the larger of bytes sent and received: mean, and the lower edge "
+     "of the power of 2 that holds the median."},
+    {"GB/s",
+     "bytes / time in the call, or / time in flight for nonblocking ones, waiting for the partner "
+     "included: a lower bound. Point to point, one-sided and files only, mean of 4 KiB or more."},
+    {"BYTE CLASSES", NULL},
+    {"host", "ordinary memory."},
+    {"pinned", "host memory known to the device driver."},
+    {"device", "memory of a GPU."},
+    {"managed", "memory that the driver moves between host and GPU."},
+    {"unknown", "not asked, or no answer. B to EiB are powers of 1024 for sizes; kB to EB of 1000 "
+                "for volumes."},
+};
+
+void rkc_report_explain(const struct rkc_page *page)
+{
+    enum { INDENT = 16 };
+    for (size_t i = 0; i < sizeof paragraphs / sizeof *paragraphs; i++) {
+        if (!paragraphs[i][1]) {
+            fprintf(page->out, "%s%s\n", i ? "\n" : "", paragraphs[i][0]);
+            continue;
+        }
+        fprintf(page->out, "  %-*s", INDENT - 2, paragraphs[i][0]);
+        rkc_text_wrap(page->out, paragraphs[i][1], INDENT, page->columns);
+    }
+    size_t n;
+    const struct rkc_rule *rules = rkc_report_rules(&n);
+    fputs("\nRULES of the verdict, the first that holds, and of warnings\n", page->out);
+    for (size_t i = 0; i < n; i++) {
+        fprintf(page->out, "  %-*s", INDENT - 2, rules[i].name);
+        rkc_text_wrap(page->out, rules[i].text, INDENT, page->columns);
+    }
+}

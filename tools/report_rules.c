@@ -1,0 +1,257 @@
+/* report_rules.c - what the numbers say in words: one rule, one threshold, one sentence each. */
+#include "autoconf.h"
+
+#include "report.h"
+#include "text.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double good_parallel = 0.90;
+static const double good_balance = 0.90;
+static const double long_init = 0.10;
+static const double high_overhead = 0.02;
+static const double telling_share = 0.05;
+static const double same_excess = 0.80;
+enum { SMALL_MESSAGE_BYTES = 1024, FINDINGS_MAX = 16 };
+
+static const struct rkc_rule rules[] = {
+    {"V1", "No rank was measured, or nothing but whole-run times: no region, no MPI call."},
+    {"V2", "No MPI call was recorded: the region with most exclusive time is named."},
+    {"V3", "Parallel efficiency of the run is 0.90 or more: computation dominates."},
+    {"V4", "Efficiency below 0.90, and imbalance loses at least as much as communication: "
+           "(most - mean useful time) / elapsed against (elapsed - most useful time) / elapsed. "
+           "The region named is the innermost one that has 80 % of the excess of the one around "
+           "it, excess being most less mean useful time."},
+    {"V5", "Efficiency below 0.90 otherwise: MPI is the loss, and the MPI call path with most "
+           "time is named, MPI_Init apart."},
+    {"W1", "MPI_Init took 10 % or more of the ranks' mean wall time."},
+    {"W2", "The tool's own cost, as estimated, is 2 % or more of the ranks' wall time: do not "
+           "trust the times of regions and calls that are visited most."},
+    {"W3", "Load balance is below 0.90 although it is not the main loss."},
+    {"W4", "A point-to-point call path moves messages of less than 1 KiB on average and costs, in "
+           "the call or blocked in its completion, 5 % or more of the ranks' mean wall time."},
+};
+
+const struct rkc_rule *rkc_report_rules(size_t *n)
+{
+    *n = sizeof rules / sizeof *rules;
+    return rules;
+}
+
+__attribute__((format(printf, 3, 4))) static void add(struct rkc_report *report, const char *rule,
+                                                      const char *format, ...)
+{
+    if (report->n_findings == FINDINGS_MAX)
+        return;
+    struct rkc_finding *finding = &report->findings[report->n_findings++];
+    finding->rule = rule;
+    va_list values;
+    va_start(values, format);
+    vsnprintf(finding->text, sizeof finding->text, format, values);
+    va_end(values);
+}
+
+struct spot {
+    char text[160];
+};
+
+/* A call path in a sentence: cut in front, where it says least. */
+static struct spot spot(const struct rkc_report *report, uint32_t path)
+{
+    char name[RKC_NAME_CELL];
+    struct spot spot;
+    rkc_report_path(report->reader, path, name, sizeof name);
+    rkc_text_fit(name, 60, rkc_text_utf8(), spot.text, sizeof spot.text);
+    return spot;
+}
+
+/* The same of the region an MPI call was made in. */
+static struct spot place_of_call(const struct rkc_report *report, uint32_t path)
+{
+    size_t n;
+    int32_t parent = rkc_reader_paths(report->reader, &n)[path].parent;
+    return spot(report, parent < 0 ? 0 : (uint32_t)parent);
+}
+
+/* The region other than the root with the most exclusive time, or NULL. */
+static const struct rkc_report_region *busiest(const struct rkc_report *report)
+{
+    const struct rkc_report_region *most = NULL;
+    for (size_t i = 1; i < report->n_regions; i++)
+        if (report->regions[i].exclusive_ns > (most ? most->exclusive_ns : 0))
+            most = &report->regions[i];
+    return most;
+}
+
+static double excess(const struct rkc_report *report, const struct rkc_report_region *region)
+{
+    const struct rkc_reader_stat *useful =
+        rkc_report_stat(report->reader, "useful_ns", region->path);
+    if (!useful)
+        return 0;
+    return (double)useful->max - (double)useful->sum / (double)report->n_ranks;
+}
+
+/* The innermost region where the excess of useful time over the mean arises, or NULL. */
+static const struct rkc_report_region *imbalanced(const struct rkc_report *report)
+{
+    const struct rkc_report_region *at = NULL;
+    int32_t row = 0;
+    double least = 0;
+    for (;;) {
+        const struct rkc_report_region *best = NULL;
+        double most = least;
+        for (size_t i = 1; i < report->n_regions; i++) {
+            const struct rkc_report_region *region = &report->regions[i];
+            if (region->parent == row && excess(report, region) > most) {
+                best = region;
+                most = excess(report, region);
+            }
+        }
+        if (!best)
+            return at;
+        at = best;
+        row = (int32_t)(best - report->regions);
+        least = same_excess * most;
+    }
+}
+
+static const struct rkc_report_call *costliest(const struct rkc_report *report)
+{
+    for (size_t i = 0; i < report->n_calls; i++) {
+        const char *name = rkc_report_region_name(report->reader, report->calls[i].path);
+        if (strcmp(name, "MPI_Init") != 0 && strcmp(name, "MPI_Init_thread") != 0)
+            return &report->calls[i];
+    }
+    return NULL;
+}
+
+static void judge_balance(struct rkc_report *report, const char *rule, const char *start)
+{
+    size_t n;
+    const struct rkc_reader_rank *ranks = rkc_reader_ranks(report->reader, &n);
+    const struct rkc_reader_rank *most = &ranks[report->most_useful];
+    const struct rkc_report_region *region = imbalanced(report);
+    char node[64], percent[RKC_CELL_MAX];
+    rkc_text_fit(most->node, 24, rkc_text_utf8(), node, sizeof node);
+    rkc_text_percent(
+        (report->most_useful_ns - report->mean_useful_ns) / report->efficiency.elapsed_ns, percent);
+    add(report, rule,
+        "%sload imbalance, %s %% of ranks x elapsed; r%d (%s) computes %.2f x the mean%s%s", start,
+        percent, most->rank, node, report->most_useful_ns / report->mean_useful_ns,
+        region ? ", most of it in " : "", region ? spot(report, region->path).text : "");
+}
+
+static void judge_mpi(struct rkc_report *report)
+{
+    const struct rkc_report_call *call = costliest(report);
+    char lost[RKC_CELL_MAX], share[RKC_CELL_MAX];
+    rkc_text_percent(1 - report->efficiency.communication, lost);
+    if (!call) {
+        add(report, "V5", "main loss: waiting, %s %% of ranks x elapsed on every rank", lost);
+        return;
+    }
+    rkc_text_percent(call->share, share);
+    add(report, "V5",
+        "main loss: MPI, %s %% of ranks x elapsed even on the rank that computes "
+        "most; costliest: %s in %s (%s %% of wall)",
+        lost, rkc_report_region_name(report->reader, call->path),
+        place_of_call(report, call->path).text, share);
+}
+
+static void judge_main(struct rkc_report *report)
+{
+    const struct rkc_efficiency *run = &report->efficiency;
+    const struct rkc_report_region *region = busiest(report);
+    char parallel[RKC_CELL_MAX], share[RKC_CELL_MAX];
+    if (report->n_ranks == 0 || (report->n_calls == 0 && !region)) {
+        add(report, "V1",
+            report->n_ranks == 0 ? "nothing can be said: the file holds no rank"
+                                 : "nothing can be said: no MPI call and no region was recorded");
+        return;
+    }
+    rkc_text_percent(run->parallel, parallel);
+    rkc_text_percent(region ? region->exclusive_ns / report->mean_wall_ns : NAN, share);
+    if (report->n_calls == 0)
+        add(report, "V2", "no MPI calls; most time in %s (%s %% of wall, exclusive)",
+            spot(report, region->path).text, share);
+    else if (!(run->parallel < good_parallel))
+        add(report, "V3", "computation dominates: %s %% of ranks x elapsed is useful%s%s%s%s%s",
+            parallel, region ? "; most in " : "", region ? spot(report, region->path).text : "",
+            region ? " (" : "", region ? share : "", region ? " % of wall, exclusive)" : "");
+    else if (report->most_useful_ns - report->mean_useful_ns >=
+             run->elapsed_ns - report->most_useful_ns)
+        judge_balance(report, "V4", "main loss: ");
+    else
+        judge_mpi(report);
+}
+
+static void warn_of_init(struct rkc_report *report)
+{
+    char percent[RKC_CELL_MAX], seconds[RKC_CELL_MAX];
+    double share = report->init_ns / report->mean_wall_ns;
+    if (!(share >= long_init))
+        return;
+    add(report, "W1", "MPI_Init took %s s per rank, %s %% of wall",
+        rkc_text_seconds(report->init_ns, rkc_text_decimals(report->wall_ns), seconds),
+        rkc_text_percent(share, percent));
+}
+
+static void warn_of_overhead(struct rkc_report *report)
+{
+    if (!(report->overhead >= high_overhead))
+        return;
+    char percent[RKC_CELL_MAX], visits[RKC_CELL_MAX];
+    const struct rkc_report_region *most = NULL;
+    for (size_t i = 1; i < report->n_regions; i++)
+        if (!most || report->regions[i].visits > most->visits)
+            most = &report->regions[i];
+    rkc_text_percent(report->overhead, percent);
+    if (most)
+        add(report, "W2",
+            "tool overhead is %s %% of wall; most visits: %s (%s): leave it out "
+            "(RANKCLOCK_EXCLUDE) or sample it",
+            percent, spot(report, most->path).text, rkc_text_count((double)most->visits, visits));
+    else
+        add(report, "W2", "tool overhead is %s %% of wall", percent);
+}
+
+static void warn_of_small_messages(struct rkc_report *report)
+{
+    for (size_t i = 0; i < report->n_calls; i++) {
+        const struct rkc_report_call *call = &report->calls[i];
+        const char *name = rkc_report_region_name(report->reader, call->path);
+        double cost_ns = fmax(call->ns, isnan(call->blocked_ns) ? 0 : call->blocked_ns);
+        int is_small = call->mean_bytes > 0 && call->mean_bytes < SMALL_MESSAGE_BYTES;
+        int is_message = strstr(name, "send") || strstr(name, "Send") || strstr(name, "recv") ||
+                         strstr(name, "Recv");
+        if (!is_small || !is_message || !(cost_ns >= telling_share * report->mean_wall_ns))
+            continue;
+        char count[RKC_CELL_MAX], size[RKC_CELL_MAX], percent[RKC_CELL_MAX];
+        add(report, "W4", "%s in %s: %s messages of %s on average cost %s %% of wall: aggregate",
+            name, place_of_call(report, call->path).text,
+            rkc_text_count((double)call->calls, count), rkc_text_size(call->mean_bytes, size),
+            rkc_text_percent(cost_ns / report->mean_wall_ns, percent));
+        return;
+    }
+}
+
+int rkc_report_judge(struct rkc_report *report)
+{
+    report->findings = calloc(FINDINGS_MAX, sizeof *report->findings);
+    if (!report->findings)
+        return RKC_ENOMEM;
+    judge_main(report);
+    if (report->n_ranks == 0)
+        return 0;
+    warn_of_init(report);
+    warn_of_overhead(report);
+    if (report->n_ranks > 1 && report->efficiency.balance < good_balance &&
+        strcmp(report->findings[0].rule, "V4") != 0)
+        judge_balance(report, "W3", "also ");
+    warn_of_small_messages(report);
+    return 0;
+}

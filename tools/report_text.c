@@ -1,0 +1,554 @@
+/* report_text.c - the report on one screen: each section is first written with as many rows as it
+ * would like, and the two tables share the lines that the others leave. */
+#include "autoconf.h"
+
+#include "report.h"
+#include "text.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    NOTES_MAX = 5,
+    WARNINGS_MAX = 3,
+    OPEN_MAX = 2,
+    EFFICIENCY_NAME = 28,
+    EFFICIENCY_CELL = 12,
+    REGION_CELLS = 49, /* columns right of the name, those of ranks apart */
+    CALL_CELLS = 62,
+    CALL_NAME = 14, /* columns of the MPI function at least */
+};
+
+static const char *fact(const struct rkc_report *report, const char *name)
+{
+    const char *value = rkc_reader_job(report->reader, name);
+    return value && *value ? value : NULL;
+}
+
+static void print_fitted(const struct rkc_page *page, const char *name)
+{
+    char text[RKC_NAME_CELL];
+    rkc_text_fit(name, page->columns, page->utf8, text, sizeof text);
+    fprintf(page->out, "%s\n", text);
+}
+
+/* ---- the top ---- */
+
+/* "4-5, 9" and so on; at most three ranges. */
+static void missing_text(const struct rkc_report *report, char *out, size_t size)
+{
+    size_t n, used = 0;
+    const struct rkc_reader_range *missing = rkc_reader_missing(report->reader, &n);
+    out[0] = '\0';
+    for (size_t i = 0; i < n && used + 1 < size; i++) {
+        int last = missing[i].last;
+        used += (size_t)snprintf(out + used, size - used, "%s%" PRId32, i ? ", " : "",
+                                 missing[i].first);
+        if (i == 2 && n > 3) {
+            snprintf(out + used, size - used, " ...");
+            return;
+        }
+        if (last > missing[i].first && used + 1 < size)
+            used += (size_t)snprintf(out + used, size - used, "-%d", last);
+    }
+}
+
+/* The first rank that ended badly: "r3 aborted" or "r3 got a signal"; "" if none did. */
+static void culprit_text(const struct rkc_report *report, char *out, size_t size)
+{
+    size_t n;
+    const struct rkc_reader_rank *ranks = rkc_reader_ranks(report->reader, &n);
+    int64_t others = -1, first = -1;
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(ranks[i].state, "aborted") != 0 && strcmp(ranks[i].state, "signal") != 0)
+            continue;
+        others++;
+        if (first < 0)
+            first = (int64_t)i;
+    }
+    out[0] = '\0';
+    if (first < 0)
+        return;
+    int used = snprintf(out, size, "r%" PRId32 " %s", ranks[first].rank,
+                        strcmp(ranks[first].state, "aborted") == 0 ? "aborted" : "got a signal");
+    if (others > 0 && used > 0 && (size_t)used < size)
+        snprintf(out + used, size - (size_t)used, ", %" PRId64 " more", others);
+}
+
+static void status_text(const struct rkc_report *report, char *out, size_t size)
+{
+    static const char *const names[] = {"COMPLETE", "PARTIAL", "ABORTED"};
+    char missing[80], culprit[64];
+    missing_text(report, missing, sizeof missing);
+    culprit_text(report, culprit, sizeof culprit);
+    snprintf(out, size, "%s (%zu/%zu ranks%s%s%s%s)", names[rkc_reader_state(report->reader)],
+             report->n_ranks, report->n_ranks + report->n_missing, missing[0] ? "; missing " : "",
+             missing, culprit[0] ? "; " : "", culprit);
+}
+
+static void print_first_line(const struct rkc_report *report, const struct rkc_page *page)
+{
+    char status[256], left[RKC_NAME_CELL];
+    const char *writer = rkc_reader_attribute(report->reader, "writer");
+    const char *command = fact(report, "command");
+    command = command ? command : fact(report, "program");
+    status_text(report, status, sizeof status);
+    snprintf(left, sizeof left, "%s  %s", writer ? writer : "rankclock", command ? command : "-");
+    int columns = page->columns - 2 - rkc_text_columns(status);
+    rkc_text_put(page->out, left, columns > 20 ? columns : 20, page->utf8);
+    fprintf(page->out, "  %s\n", status);
+}
+
+static void print_job(const struct rkc_report *report, const struct rkc_page *page)
+{
+    char wall[RKC_CELL_MAX], begun[32] = "-";
+    const char *id = fact(report, "job_id"), *step = fact(report, "job_step");
+    const char *restart = fact(report, "restart");
+    int64_t start_ns = rkc_reader_job_int(report->reader, "start_unix_ns");
+    time_t start = (time_t)(start_ns / 1000000000);
+    struct tm parts;
+    if (start_ns > 0 && gmtime_r(&start, &parts))
+        strftime(begun, sizeof begun, "%Y-%m-%d %H:%M UTC", &parts);
+    char text[512];
+    snprintf(text, sizeof text, "%s%.64s%s%.64s%s%s%.16s%s%s  wall %s s | %zu node%s, %zu rank%s",
+             id ? "Job " : "", id ? id : "", step ? "." : "", step ? step : "", id ? "  " : "",
+             restart ? "restart " : "", restart ? restart : "", restart ? "  " : "", begun,
+             rkc_text_seconds(report->wall_ns > 0 ? report->wall_ns : NAN,
+                              rkc_text_decimals(report->wall_ns), wall),
+             report->n_nodes, report->n_nodes == 1 ? "" : "s", report->n_ranks,
+             report->n_ranks == 1 ? "" : "s");
+    print_fitted(page, text);
+}
+
+static void print_mpi(const struct rkc_report *report, const struct rkc_page *page)
+{
+    const char *library = fact(report, "mpi_library"), *standard = fact(report, "mpi_standard");
+    const char *level = fact(report, "thread_level");
+    char overhead[RKC_CELL_MAX], text[512];
+    /* Libraries go on for lines about who built them. */
+    int length = library ? (int)strcspn(library, ",\n") : 0;
+    snprintf(text, sizeof text, "%.*s%s%.16s%s%.40s | tool overhead %s %% of ranks' wall (est.)",
+             library ? (length < 100 ? length : 100) : 6, library ? library : "no MPI",
+             standard ? ", MPI " : "", standard ? standard : "", level ? ", " : "",
+             level ? level : "", rkc_text_percent(report->overhead, overhead));
+    print_fitted(page, text);
+}
+
+void rkc_report_print_header(const struct rkc_report *report, const struct rkc_page *page)
+{
+    print_first_line(report, page);
+    print_job(report, page);
+    print_mpi(report, page);
+}
+
+static void print_open(const struct rkc_report *report, const struct rkc_page *page)
+{
+    if (report->n_open == 0)
+        return;
+    char text[2048];
+    size_t used = 0;
+    for (size_t i = 0; i < report->n_open && i < OPEN_MAX; i++) {
+        const struct rkc_report_open *open = &report->open[i];
+        char path[RKC_NAME_CELL], name[RKC_NAME_CELL];
+        rkc_report_path(report->reader, (uint32_t)open->path, path, sizeof path);
+        rkc_text_fit(path, 60, page->utf8, name, sizeof name);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRId64 " %s in %s (%sr%d)",
+                                 i ? "; " : "", open->ranks, open->ranks == 1 ? "rank" : "ranks",
+                                 name, open->ranks == 1 ? "" : "first ", open->first);
+    }
+    if (report->n_open > OPEN_MAX)
+        snprintf(text + used, sizeof text - used, "; elsewhere others");
+    fputs("AT END   ", page->out);
+    rkc_text_wrap(page->out, text, 9, page->columns);
+}
+
+static void print_top(const struct rkc_report *report, const struct rkc_page *page)
+{
+    rkc_report_print_header(report, page);
+    size_t most = page->lines == INT_MAX ? report->n_findings : WARNINGS_MAX + 1;
+    for (size_t i = 0; i < report->n_findings && i < most; i++) {
+        const struct rkc_finding *finding = &report->findings[i];
+        if (finding->rule[0] == 'V')
+            fputs("VERDICT  ", page->out);
+        else
+            fprintf(page->out, "%-9s", finding->rule);
+        rkc_text_wrap(page->out, finding->text, 9, page->columns);
+    }
+    print_open(report, page);
+}
+
+/* ---- efficiencies ---- */
+
+static const struct rkc_efficiency *column(const struct rkc_report *report, size_t i)
+{
+    return i == 0 ? &report->efficiency : &report->regions[report->top[i - 1]].efficiency;
+}
+
+static void print_ratios(const struct rkc_report *report, const struct rkc_page *page,
+                         const char *name, double (*of)(const struct rkc_efficiency *))
+{
+    rkc_text_put(page->out, name, EFFICIENCY_NAME, page->utf8);
+    for (size_t i = 0; i <= report->n_top; i++) {
+        char cell[RKC_CELL_MAX];
+        fprintf(page->out, "%*s", EFFICIENCY_CELL, rkc_text_ratio(of(column(report, i)), cell));
+    }
+    fputc('\n', page->out);
+}
+
+static double parallel(const struct rkc_efficiency *efficiency)
+{
+    return efficiency->parallel;
+}
+
+static double balance(const struct rkc_efficiency *efficiency)
+{
+    return efficiency->balance;
+}
+
+static double communication(const struct rkc_efficiency *efficiency)
+{
+    return efficiency->communication;
+}
+
+/* A line with the ranks of each column, if they are not all ranks. */
+static void print_column_ranks(const struct rkc_report *report, const struct rkc_page *page)
+{
+    int is_all = 1;
+    for (size_t i = 0; i <= report->n_top; i++)
+        is_all &= column(report, i)->ranks == (int64_t)report->n_ranks;
+    if (is_all)
+        return;
+    rkc_text_put(page->out, "ranks", EFFICIENCY_NAME, page->utf8);
+    for (size_t i = 0; i <= report->n_top; i++) {
+        char cell[48];
+        snprintf(cell, sizeof cell, "%" PRId64 "/%zu", column(report, i)->ranks, report->n_ranks);
+        fprintf(page->out, "%*s", EFFICIENCY_CELL, cell);
+    }
+    fputc('\n', page->out);
+}
+
+static void print_efficiency(const struct rkc_report *report, const struct rkc_page *page)
+{
+    int decimals = rkc_text_decimals(report->wall_ns);
+    rkc_text_put(page->out, "EFFICIENCY, ranks x elapsed", EFFICIENCY_NAME, page->utf8);
+    fprintf(page->out, "%*s", EFFICIENCY_CELL, "run");
+    for (size_t i = 0; i < report->n_top; i++) {
+        char name[RKC_NAME_CELL];
+        uint32_t path = report->regions[report->top[i]].path;
+        rkc_text_fit(rkc_report_region_name(report->reader, path), EFFICIENCY_CELL - 1, page->utf8,
+                     name, sizeof name);
+        fprintf(page->out, "%*s%s", EFFICIENCY_CELL - rkc_text_columns(name), "", name);
+    }
+    fputc('\n', page->out);
+    print_ratios(report, page, "Parallel", parallel);
+    print_ratios(report, page, " Load balance", balance);
+    print_ratios(report, page, " Communication", communication);
+    rkc_text_put(page->out, "elapsed s, most of a rank", EFFICIENCY_NAME, page->utf8);
+    for (size_t i = 0; i <= report->n_top; i++) {
+        char cell[RKC_CELL_MAX];
+        double elapsed_ns = column(report, i)->elapsed_ns;
+        fprintf(page->out, "%*s", EFFICIENCY_CELL,
+                rkc_text_seconds(elapsed_ns > 0 ? elapsed_ns : NAN, decimals, cell));
+    }
+    fputc('\n', page->out);
+    print_column_ranks(report, page);
+}
+
+/* ---- regions ---- */
+
+/* Columns of a rank, "r17", and of a part of the ranks, "17/32": no number runs into the next. */
+static int rank_columns(const struct rkc_report *report, int least)
+{
+    int columns = snprintf(NULL, 0, "  r%zu", report->n_ranks);
+    return columns > least ? columns : least;
+}
+
+static int part_columns(const struct rkc_report *report)
+{
+    int columns = snprintf(NULL, 0, "  %zu/%zu", report->n_ranks, report->n_ranks);
+    return columns > 8 ? columns : 8;
+}
+
+static int region_columns(const struct rkc_report *report, const struct rkc_page *page)
+{
+    return page->columns - REGION_CELLS - rank_columns(report, 7) - part_columns(report);
+}
+
+static int by_wall(const void *a, const void *b)
+{
+    const struct rkc_report_region *x = *(const struct rkc_report_region *const *)a;
+    const struct rkc_report_region *y = *(const struct rkc_report_region *const *)b;
+    double first = x->wall_ns >= 0 ? x->wall_ns : -1, second = y->wall_ns >= 0 ? y->wall_ns : -1;
+    if (first != second)
+        return first > second ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/* Mark the rows that take most time, each with the rows around it: `most` of them. */
+static void choose_rows(const struct rkc_report *report, size_t most, unsigned char *chosen)
+{
+    size_t n = report->n_regions, taken = 0;
+    const struct rkc_report_region **sorted = calloc(n + 1, sizeof *sorted);
+    for (size_t i = 0; sorted && i < n; i++)
+        sorted[i] = &report->regions[i];
+    if (sorted)
+        qsort(sorted, n, sizeof *sorted, by_wall);
+    for (size_t i = 0; sorted && i < n && taken < most; i++) {
+        size_t needed = 0;
+        int32_t row = (int32_t)(sorted[i] - report->regions);
+        for (int32_t at = row; at >= 0 && !chosen[at]; at = report->regions[at].parent)
+            needed++;
+        if (taken + needed > most)
+            continue;
+        taken += needed;
+        for (int32_t at = row; at >= 0 && !chosen[at]; at = report->regions[at].parent)
+            chosen[at] = 1;
+    }
+    free(sorted);
+}
+
+static void print_region(const struct rkc_report *report, const struct rkc_page *page,
+                         const struct rkc_report_region *region)
+{
+    int decimals = rkc_text_decimals(report->wall_ns);
+    char name[RKC_NAME_CELL], wall[RKC_CELL_MAX + 1], share[RKC_CELL_MAX], own[RKC_CELL_MAX];
+    char mpi[RKC_CELL_MAX], imbalance[RKC_CELL_MAX], slowest[RKC_CELL_MAX], visits[RKC_CELL_MAX];
+    char ranks[RKC_CELL_MAX];
+    int indent = region->depth > 0 ? 2 * (region->depth - 1) : 0;
+    int columns = region_columns(report, page);
+    indent = indent > columns / 2 ? columns / 2 : indent;
+
+    int used = snprintf(name, sizeof name, "%*s", indent, "");
+    char threads[32] = "";
+    if (region->threads > 1)
+        snprintf(threads, sizeof threads, " %s%" PRId64, page->utf8 ? "×" : "x", region->threads);
+    int room = columns - indent - rkc_text_columns(threads);
+    rkc_text_fit(rkc_report_region_name(report->reader, region->path), room, page->utf8,
+                 name + used, sizeof name - (size_t)used - sizeof threads);
+    strcat(name, threads);
+    rkc_text_put(page->out, name, columns, page->utf8);
+
+    wall[0] = '~';
+    rkc_text_seconds(region->wall_ns, decimals, wall + 1);
+    snprintf(ranks, sizeof ranks, "%" PRId64 "/%zu", region->ranks, report->n_ranks);
+    fprintf(page->out, "%10s%7s%10s%9s%6s%*s%7s%*s\n", wall + !region->estimated,
+            rkc_text_percent(region->share, share),
+            rkc_text_seconds(region->exclusive_ns, decimals, own),
+            rkc_text_seconds(region->mpi_ns, decimals, mpi),
+            rkc_text_ratio(region->imbalance, imbalance), rank_columns(report, 7),
+            rkc_text_rank(region->slowest, slowest), rkc_text_count((double)region->visits, visits),
+            part_columns(report), ranks);
+}
+
+static void print_regions(const struct rkc_report *report, const struct rkc_page *page, size_t rows)
+{
+    unsigned char *chosen = calloc(report->n_regions + 1, 1);
+    if (!chosen)
+        return;
+    choose_rows(report, rows, chosen);
+    rkc_text_put(page->out, "REGIONS  mean/rank", region_columns(report, page), page->utf8);
+    fprintf(page->out, "%10s%7s%10s%9s%6s%*s%7s%*s\n", "wall s", "% wall", "excl s", "MPI s",
+            "imbal", rank_columns(report, 7), "slow", "visits", part_columns(report), "ranks");
+    size_t left_out = 0;
+    double most = 0;
+    int has_threads = 0, has_estimates = 0;
+    for (size_t i = 0; i < report->n_regions; i++) {
+        const struct rkc_report_region *region = &report->regions[i];
+        if (!chosen[i]) {
+            left_out++;
+            most = fmax(most, region->share);
+            continue;
+        }
+        has_threads |= region->threads > 1;
+        has_estimates |= region->estimated;
+        print_region(report, page, region);
+    }
+    free(chosen);
+    if (left_out > 0) {
+        char share[RKC_CELL_MAX];
+        fprintf(page->out, "  %zu more, %s %% of wall or less each (--all)\n", left_out,
+                rkc_text_percent(most, share));
+    }
+    if (has_threads || has_estimates)
+        fprintf(page->out, "  %s%s%s%s\n", has_estimates ? "~: sampled, extrapolated" : "",
+                has_threads && has_estimates ? "; " : "",
+                has_threads ? (page->utf8 ? "×n" : "xn") : "",
+                has_threads ? ": n threads of a rank; excl and MPI are their sums" : "");
+}
+
+/* ---- MPI ---- */
+
+static void print_call(const struct rkc_report *report, const struct rkc_page *page,
+                       const struct rkc_report_call *call, int call_columns)
+{
+    int decimals = rkc_text_decimals(report->wall_ns);
+    size_t n;
+    const struct rkc_reader_path *paths = rkc_reader_paths(report->reader, &n);
+    int32_t parent = paths[call->path].parent;
+    char path[RKC_NAME_CELL], time[RKC_CELL_MAX], share[RKC_CELL_MAX], longest[RKC_CELL_MAX];
+    char blocked[RKC_CELL_MAX], calls[RKC_CELL_MAX], bytes[RKC_CELL_MAX], mean[RKC_CELL_MAX];
+    char median[RKC_CELL_MAX], rate[RKC_CELL_MAX];
+    const char *name = rkc_report_region_name(report->reader, call->path);
+    rkc_report_path(report->reader, parent < 0 ? 0 : (uint32_t)parent, path, sizeof path);
+    int is_moving = call->bytes > 0;
+
+    rkc_text_put(page->out, path,
+                 page->columns - CALL_CELLS - rank_columns(report, 6) - call_columns - 1,
+                 page->utf8);
+    fputc(' ', page->out);
+    rkc_text_put(page->out, strncmp(name, "MPI_", 4) == 0 ? name + 4 : name, call_columns,
+                 page->utf8);
+    fprintf(page->out, "%9s%6s%*s%9s%7s%9s%8s%8s%6s\n", rkc_text_seconds(call->ns, decimals, time),
+            rkc_text_percent(call->share, share), rank_columns(report, 6),
+            rkc_text_rank(call->longest, longest),
+            rkc_text_seconds(call->blocked_ns, decimals, blocked),
+            rkc_text_count((double)call->calls, calls),
+            rkc_text_volume(is_moving ? (double)call->bytes : NAN, bytes),
+            rkc_text_size(is_moving ? call->mean_bytes : NAN, mean),
+            rkc_text_size(is_moving ? call->median_bytes : NAN, median),
+            call->rate >= 999.5                    ? ">999"
+            : call->rate > 0 && call->rate < 0.005 ? "<.01"
+                                                   : rkc_text_ratio(call->rate, rate));
+}
+
+static void print_calls(const struct rkc_report *report, const struct rkc_page *page, size_t rows)
+{
+    int wide = CALL_NAME;
+    size_t n = report->n_calls < rows ? report->n_calls : rows;
+    for (size_t i = 0; i < n; i++) {
+        int own = (int)strlen(rkc_report_region_name(report->reader, report->calls[i].path)) - 4;
+        wide = own > wide ? own : wide;
+    }
+    int most = (page->columns - CALL_CELLS - rank_columns(report, 6)) * 2 / 3;
+    wide = wide > most ? most : wide;
+
+    rkc_text_put(page->out, "MPI  mean/rank",
+                 page->columns - CALL_CELLS - rank_columns(report, 6) - wide - 1, page->utf8);
+    fputc(' ', page->out);
+    rkc_text_put(page->out, "call", wide, page->utf8);
+    fprintf(page->out, "%9s%6s%*s%9s%7s%9s%8s%8s%6s\n", "time s", "%wall", rank_columns(report, 6),
+            "most", "blocked", "calls", "bytes", "mean", "p50>=", "GB/s");
+    for (size_t i = 0; i < n; i++)
+        print_call(report, page, &report->calls[i], wide);
+    if (report->n_calls > n) {
+        double share = 0;
+        char percent[RKC_CELL_MAX];
+        for (size_t i = n; i < report->n_calls; i++)
+            share += report->calls[i].share > 0 ? report->calls[i].share : 0;
+        fprintf(page->out, "  %zu more, %s %% of wall together (--all)\n", report->n_calls - n,
+                rkc_text_percent(share, percent));
+    }
+    if (report->n_calls == 0)
+        fputs("  no MPI call was recorded\n", page->out);
+}
+
+/* ---- notes ---- */
+
+static void print_note(const struct rkc_report *report, const struct rkc_page *page, size_t i)
+{
+    size_t n;
+    const struct rkc_reader_note *note = &rkc_reader_notes(report->reader, &n)[i];
+    const struct rkc_reader_region *regions = rkc_reader_regions(report->reader, &n);
+    const char *meaning = note->text && note->text[0] ? note->text : note->kind;
+    char region[128] = "", rank[RKC_CELL_MAX] = "", count[48], name[RKC_NAME_CELL];
+    if (note->region >= 0) {
+        rkc_text_fit(regions[note->region].name, 24, page->utf8, name, sizeof name);
+        snprintf(region, sizeof region, "region \"%.96s\"", name);
+    }
+    if (note->rank >= 0)
+        snprintf(rank, sizeof rank, "first on r%" PRId32, note->rank);
+    snprintf(count, sizeof count, "N%-3zu%" PRId64 " ", i + 1, note->count);
+
+    char text[2 * RKC_NAME_CELL], place[256];
+    snprintf(place, sizeof place, region[0] || rank[0] ? " (%s%s%s)" : "%s%s%s", region,
+             region[0] && rank[0] ? ", " : "", rank);
+    int room = page->columns - (int)strlen(count) - rkc_text_columns(place);
+    int is_whole = page->lines == INT_MAX;
+    rkc_text_fit(meaning, is_whole ? INT_MAX : room, page->utf8, name, sizeof name);
+    snprintf(text, sizeof text, "%s%s", name, place);
+    fputs(count, page->out);
+    rkc_text_wrap(page->out, text, (int)strlen(count), page->columns);
+}
+
+static void print_notes(const struct rkc_report *report, const struct rkc_page *page)
+{
+    size_t n;
+    rkc_reader_notes(report->reader, &n);
+    size_t most = page->lines == INT_MAX || n <= NOTES_MAX ? n : NOTES_MAX - 1;
+    if (n == 0)
+        return;
+    fputs("\nNOTES\n", page->out);
+    for (size_t i = 0; i < most; i++)
+        print_note(report, page, i);
+    if (most < n)
+        fprintf(page->out, "  %zu more (--all)\n", n - most);
+}
+
+/* ---- the page ---- */
+
+/* Lines that a text takes. */
+static int count_lines(const char *text)
+{
+    int lines = 0;
+    for (; *text; text++)
+        lines += *text == '\n';
+    return lines;
+}
+
+/* Split `lines` between two tables that would like to have `first` and `second` rows; a table
+ * that is cut needs a line to say so. */
+static void share_lines(size_t lines, size_t *first, size_t *second)
+{
+    if (*first + *second <= lines)
+        return;
+    size_t half = lines / 2;
+    size_t a = *first <= half ? *first : half;
+    size_t b = *second <= lines - half ? *second : lines - half;
+    if (a < half)
+        b = lines - a;
+    else if (b < lines - half)
+        a = lines - b;
+    *first = a < *first && a > 0 ? a - 1 : a;
+    *second = b < *second && b > 0 ? b - 1 : b;
+}
+
+void rkc_report_print(const struct rkc_report *report, const struct rkc_page *page)
+{
+    char *top = NULL, *notes = NULL;
+    size_t top_size, notes_size;
+    struct rkc_page part = *page;
+    part.out = open_memstream(&top, &top_size);
+    if (!part.out)
+        return;
+    print_top(report, &part);
+    fputc('\n', part.out);
+    print_efficiency(report, &part);
+    fclose(part.out);
+    part.out = open_memstream(&notes, &notes_size);
+    if (!part.out) {
+        free(top);
+        return;
+    }
+    print_notes(report, &part);
+    fputs("\ndetails: rankclock report FILE --region NAME | --ranks | --all | --explain\n",
+          part.out);
+    fclose(part.out);
+
+    size_t regions = report->n_regions, calls = report->n_calls;
+    /* Two blank lines, two headings, the tables' remark and that there was no MPI call. */
+    int left = page->lines == INT_MAX
+                   ? INT_MAX
+                   : page->lines - count_lines(top) - count_lines(notes) - 5 - (calls == 0);
+    share_lines(left > 4 ? (size_t)left : 4, &regions, &calls);
+    fprintf(page->out, "%s\n", top);
+    print_regions(report, page, regions);
+    fputc('\n', page->out);
+    print_calls(report, page, calls);
+    fputs(notes, page->out);
+    free(top);
+    free(notes);
+}

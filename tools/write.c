@@ -1,0 +1,54 @@
+/* write.c - `rankclock write`: the process that writes the result file for a measured program.
+ *
+ * The program waits for one line of answer, and the file must not depend on how the program
+ * or its terminal end meanwhile. */
+#include "autoconf.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rankclock/status.h>
+
+#include "sink/hdf5.h"
+#include "sink/unstream.h"
+#include "tools.h"
+
+/* Write errors come back as errno, and a hangup or interrupt is meant for the program. */
+static void ignore_signals(void)
+{
+    static const int signals[] = {SIGPIPE, SIGXFSZ, SIGHUP, SIGINT};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        signal(signals[i], SIG_IGN);
+}
+
+int rkc_tool_write(int argc, char **argv)
+{
+    (void)argv;
+    if (argc > 1) {
+        fputs("rankclock: write takes no argument; it is started by the library\n", stderr);
+        return 1;
+    }
+    ignore_signals();
+
+    static const struct rkc_unstream_target target = {rkc_sink_hdf5_open};
+    char text[RKC_SINK_TEXT_MAX];
+    struct rkc_sink *sink;
+    int status = rkc_unstream(STDIN_FILENO, &target, &sink, text);
+    struct rkc_sink_hdf5_report report = {.text = ""};
+    if (sink)
+        rkc_sink_hdf5_report(sink, &report);
+    if (status == 0) {
+        printf("ok %s\twrite_ns=%" PRId64 " fsync_ns=%" PRId64 "\n", text, report.write_ns,
+               report.fsync_ns);
+    } else {
+        const char *why = report.text[0] ? report.text : text[0] ? text : rkc_strerror(status);
+        printf("error %.*s\n", (int)strcspn(why, "\n"), why);
+    }
+    fflush(stdout);
+    if (sink)
+        sink->ops->close(sink);
+    return status != 0;
+}
