@@ -81,7 +81,10 @@ static struct rkc_local_node *new_local_node(struct collector *c)
 {
     struct rkc_local *local = c->local;
     if (local->n_nodes == local->cap_nodes) {
-        uint32_t cap = local->cap_nodes ? 2 * local->cap_nodes : 256;
+        uint32_t known = atomic_load_explicit(&c->header->n_nodes, memory_order_relaxed);
+        uint32_t cap = local->cap_nodes ? 2 * local->cap_nodes
+                       : known && known <= RKC_NODES_MAX ? known
+                                                         : 256;
         struct rkc_local_node *bigger = realloc(local->nodes, cap * sizeof *bigger);
         if (!bigger) {
             c->failed = 1;

@@ -451,7 +451,9 @@ static void read_steady_block(int fd, const struct rkc_view *view, const struct 
     uint32_t n = atomic_load(&block->count);
     switch (block->kind) {
     case RKC_BLOCK_NODES:
-        for (uint32_t i = 0; i < n && (i + 1) * sizeof *nodes->node <= block->bytes - sizeof *block; i++)
+        if (n > RKC_NODES_PER_BLOCK || block->bytes < sizeof *nodes)
+            break;
+        for (uint32_t i = 0; i < n; i++)
             read_steady(fd, view, &nodes->node[i], sizeof nodes->node[i], same_sums);
         break;
     case RKC_BLOCK_TRAFFIC:
@@ -477,7 +479,8 @@ static void read_steady_image(int fd, const struct rkc_view *view)
 /* A saved image says that measuring has ended. */
 static int is_live(const struct rkc_image_header *header)
 {
-    return atomic_load(&header->state) == RKC_STATE_RUNNING && !atomic_load(&header->clock.ended) &&
+    return atomic_load(&header->state) == RKC_STATE_RUNNING &&
+           !atomic_load(&header->clock.ended) &&
            rkc_identity_lives(header->host, header->boot_id, header->pid,
                               header->clock.pair[0].monotonic_ns);
 }

@@ -11,7 +11,7 @@
 
 /* MPI functions are names, too, but have room of their own once the program's names have run out:
  * their time must not be taken for the program's. */
-enum { SLOTS = 4 * RKC_NAMES_MAX, MPI_NAMES_MAX = 1024, HANDLES = RKC_NAMES_MAX + MPI_NAMES_MAX };
+enum { SLOTS = 2 * RKC_NAMES_MAX, MPI_NAMES_MAX = 1024, HANDLES = RKC_NAMES_MAX + MPI_NAMES_MAX };
 
 struct rkc_region rkc_region_nothing;
 

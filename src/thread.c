@@ -74,7 +74,8 @@ int rkc_thread_grow_hidden(struct rkc_thread *thread)
     uint64_t mask;
     rkc_thread_signals_block(&mask); /* so that no handler jumps away with the old address gone */
     void *pages = bytes ? mremap(thread->hidden, bytes, more, MREMAP_MAYMOVE)
-                        : mmap(NULL, more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                        : mmap(NULL, more, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages != MAP_FAILED) {
         thread->hidden = pages;
         thread->cap_hidden = (uint32_t)(more / sizeof *thread->hidden);
