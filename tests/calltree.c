@@ -63,7 +63,8 @@ static void test_depth(void)
     int bad = 0, deepest = 0;
     for (int i = 0; i < DEEP; i++) {
         tree_begin(&tree, region[i % 2], (uint64_t)i);
-        deepest = tree_open(&tree)->depth > (uint32_t)deepest ? (int)tree_open(&tree)->depth : deepest;
+        deepest =
+            tree_open(&tree)->depth > (uint32_t)deepest ? (int)tree_open(&tree)->depth : deepest;
     }
     for (int i = DEEP; i-- > 0;)
         bad += tree_end(&tree, region[i % 2], (uint64_t)(2 * DEEP - i)) != 0;
@@ -153,7 +154,8 @@ static void test_close(void)
     atomic_store(&tree.thread->ring->live, 0u);
     tree_collect(&tree, 90);
     is_int(local_value(&tree.local, "a", RKC_METRIC_INCLUSIVE), 40, "at the time of its end");
-    is_int(local_value(&tree.local, "a/b", RKC_METRIC_UNCLOSED), 2, "which closes what it left open");
+    is_int(local_value(&tree.local, "a/b", RKC_METRIC_UNCLOSED), 2,
+           "which closes what it left open");
     is_int(local_value(&tree.local, "", RKC_METRIC_INCLUSIVE), 50, "its root ends with it");
     is_int(local_value(&tree.local, "", RKC_METRIC_UNCLOSED), RKC_ABSENT, "as it should");
     tree_free(&tree);
@@ -254,7 +256,8 @@ static void test_clock(void)
     tree_collect(&tree, (int64_t)jump + 10);
     const struct rkc_local *local = &tree.local;
     is_int(local_visits(local, "a"), 3, "a clock that stands or steps back costs no visit");
-    is_int(local_value(local, "a", RKC_METRIC_INCLUSIVE), 10, "a visit it steps back in has no time");
+    is_int(local_value(local, "a", RKC_METRIC_INCLUSIVE), 10,
+           "a visit it steps back in has no time");
     is_int(local_value(local, "a", RKC_METRIC_VISIT_MIN), 0, "never a negative one");
     is_int(local_notes(local, RKC_NOTE_CLOCK, NULL), 1, "and is noted");
     is_int(local_value(local, "b", RKC_METRIC_INCLUSIVE), (int64_t)jump - 50 + 5,
@@ -289,11 +292,13 @@ static void test_fold(void)
     is_int(local_counted(local, "a/b"), VISITS, "in the histogram, too");
     is_int(local_value(local, "a", RKC_METRIC_INCLUSIVE), sum[0], "their times add up exactly");
     is_int(local_value(local, "a/b", RKC_METRIC_INCLUSIVE), sum[1], "at each depth");
-    is_int(local_value(local, "a/b", RKC_METRIC_VISIT_MAX), VISITS - 1, "none is longer than it was");
+    is_int(local_value(local, "a/b", RKC_METRIC_VISIT_MAX), VISITS - 1,
+           "none is longer than it was");
     is_near((double)local->sumsq_ns2[local_path(local, "a")] / square, 1, 1e-12,
             "squares go beyond 64 bits");
     ok(atomic_load(&tree.thread->ring->head) - atomic_load(&tree.thread->ring->tail) <=
-           RKC_RING_RECORDS, "the ring never holds more than it can");
+           RKC_RING_RECORDS,
+       "the ring never holds more than it can");
     tree_free(&tree);
 }
 

@@ -28,7 +28,8 @@ static void test_rate(void)
 
     /* Near the counter's wrap. */
     struct rkc_clock_pair from = pair(UINT64_MAX - 999, 0), to = pair(1000, 4000);
-    is_int((int64_t)rkc_clock_rate(&from, &to), (int64_t)(one * 2), "a counter may wrap in between");
+    is_int((int64_t)rkc_clock_rate(&from, &to), (int64_t)(one * 2),
+           "a counter may wrap in between");
 }
 
 static void test_ns(void)
@@ -48,7 +49,8 @@ static void test_source(int allow_counter)
 {
     rkc_clock_init(allow_counter);
     const char *name = rkc_clock_source_name(rkc_private_clock_source);
-    ok(strcmp(name, "tsc") == 0 || strcmp(name, "cntvct") == 0 || strcmp(name, "clock_gettime") == 0,
+    ok(strcmp(name, "tsc") == 0 || strcmp(name, "cntvct") == 0 ||
+           strcmp(name, "clock_gettime") == 0,
        "the source has a name");
     if (!allow_counter)
         is_str(name, "clock_gettime", "without the counter it is clock_gettime");

@@ -158,7 +158,8 @@ static void test_rate(void)
     atomic_store(&header->clock.n, 1u);
     collect_again(&tree, 0);
     is_int(local_notes(local, RKC_NOTE_APPROXIMATE, NULL), 1, "one pair alone is approximate");
-    is_int(local_value(local, "a", RKC_METRIC_INCLUSIVE), 7000, "at the rate measured at the start");
+    is_int(local_value(local, "a", RKC_METRIC_INCLUSIVE), 7000,
+           "at the rate measured at the start");
     tree_free(&tree);
 }
 
@@ -188,7 +189,8 @@ static void test_mpi(void)
     tree_collect(&tree, 2000);
 
     const struct rkc_local *local = &tree.local;
-    is_int(local_value(local, "step", RKC_METRIC_MPI), 230, "time in MPI is that of the calls inside");
+    is_int(local_value(local, "step", RKC_METRIC_MPI), 230,
+           "time in MPI is that of the calls inside");
     is_int(local_value(local, "step", RKC_METRIC_USEFUL), 1000 - 200 - 100,
            "time that waits, for MPI or a device, is not useful, and counts once");
     is_int(local_value(local, "step/sync", RKC_METRIC_USEFUL), 0, "nor is any inside");
@@ -219,8 +221,8 @@ static void test_mpi(void)
 
 static void add_fact(struct tree *tree, const char *key, const char *value)
 {
-    struct rkc_fact_block *fact =
-        rkc_image_block(&tree->image, RKC_BLOCK_FACT, sizeof *fact + strlen(key) + strlen(value) + 2);
+    struct rkc_fact_block *fact = rkc_image_block(&tree->image, RKC_BLOCK_FACT,
+                                                  sizeof *fact + strlen(key) + strlen(value) + 2);
     strcpy(fact->text, key);
     strcpy(fact->text + strlen(key) + 1, value);
     rkc_image_publish(&fact->block);
@@ -292,7 +294,8 @@ static void test_damage(void)
     struct rkc_region_block *block = rkc_image_at(tree.image.base, a);
     block->name_bytes = 200;
     collect_again(&tree, 0);
-    is_int(local_visits(&tree.local, "b/c"), 1, "a region without an end to its name spoils no other");
+    is_int(local_visits(&tree.local, "b/c"), 1,
+           "a region without an end to its name spoils no other");
     block->name_bytes = 0;
     block->text[0] = 0;
     collect_again(&tree, 0);
@@ -307,7 +310,8 @@ static void test_nothing(void)
     struct rkc_local local;
     rkc_image_create(&image, NULL, 0);
     rkc_view_own(&view, &image);
-    is_int(rkc_local_collect(&local, &view, 0), RKC_EFORMAT, "an image without a call path is refused");
+    is_int(rkc_local_collect(&local, &view, 0), RKC_EFORMAT,
+           "an image without a call path is refused");
     rkc_image_destroy(&image);
 }
 
@@ -335,7 +339,8 @@ static void test_windows(void)
     const struct rkc_stat *stat = &window.stats[RKC_METRIC_INCLUSIVE];
     ok(stat->ranks == 1 && stat->sum == 20 && stat->max == 20, "a window has the call paths in it");
     is_int(window.stats[RKC_METRICS + RKC_METRIC_INCLUSIVE].ranks, 0, "and of others nothing");
-    is_int((int64_t)whole.stats[5 * RKC_METRICS + RKC_METRIC_INCLUSIVE].sum, 50, "the whole has all");
+    is_int((int64_t)whole.stats[5 * RKC_METRICS + RKC_METRIC_INCLUSIVE].sum, 50,
+           "the whole has all");
     is_int((int64_t)window.hist[0].time[rkc_time_bucket(20)], 1, "with histograms");
 
     is_int(rkc_local_pack(local, map, 0, 6, &buffer), 0, "the numbers can be packed");

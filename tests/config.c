@@ -54,7 +54,8 @@ static void test_values(void)
            0, "all of them can be set");
     ok(!config.on && !config.mpi && !config.tsc, "switches");
     ok(config.rows == RKC_ROWS_NONE && config.command == RKC_COMMAND_NAME &&
-           config.pcontrol == RKC_PCONTROL_IPM, "words");
+           config.pcontrol == RKC_PCONTROL_IPM,
+       "words");
     ok(config.verbose == 2 && config.mode == 0640 && config.finalize_timeout_s == 5, "numbers");
     is_str(config.output, "/tmp/%j.h5", "texts");
     is_str(config.spool, "/dev/shm", "folders");
@@ -71,17 +72,27 @@ static void test_problems(void)
         const char *name, *value;
         int status;
     } bad[] = {
-        {"RANKCLOCK_ENABLE", "maybe", RKC_EARG},       {"RANKCLOCK_ENABLE", "", RKC_EARG},
-        {"RANKCLOCK_ROWS", "some", RKC_EARG},          {"RANKCLOCK_COMMAND", "FULL", RKC_EARG},
-        {"RANKCLOCK_PCONTROL", "2", RKC_EARG},         {"RANKCLOCK_CLOCK", "tsc2", RKC_EARG},
-        {"RANKCLOCK_MODE", "rw", RKC_EARG},            {"RANKCLOCK_MODE", "1777", RKC_EARG},
-        {"RANKCLOCK_MODE", "0066", RKC_EARG},          {"RANKCLOCK_MODE", "0680", RKC_EARG},
-        {"RANKCLOCK_FINALIZE_TIMEOUT", "-1", RKC_EARG}, {"RANKCLOCK_FINALIZE_TIMEOUT", "5s", RKC_EARG},
+        {"RANKCLOCK_ENABLE", "maybe", RKC_EARG},
+        {"RANKCLOCK_ENABLE", "", RKC_EARG},
+        {"RANKCLOCK_ROWS", "some", RKC_EARG},
+        {"RANKCLOCK_COMMAND", "FULL", RKC_EARG},
+        {"RANKCLOCK_PCONTROL", "2", RKC_EARG},
+        {"RANKCLOCK_CLOCK", "tsc2", RKC_EARG},
+        {"RANKCLOCK_MODE", "rw", RKC_EARG},
+        {"RANKCLOCK_MODE", "1777", RKC_EARG},
+        {"RANKCLOCK_MODE", "0066", RKC_EARG},
+        {"RANKCLOCK_MODE", "0680", RKC_EARG},
+        {"RANKCLOCK_FINALIZE_TIMEOUT", "-1", RKC_EARG},
+        {"RANKCLOCK_FINALIZE_TIMEOUT", "5s", RKC_EARG},
         {"RANKCLOCK_FINALIZE_TIMEOUT", "99999999999999999999", RKC_EARG},
-        {"RANKCLOCK_VERBOSE", "3", RKC_EARG},          {"RANKCLOCK_OUTPUT", "", RKC_EARG},
-        {"RANKCLOCK_OUTPUT", "x%q.h5", RKC_EARG},      {"RANKCLOCK_OUTPUT", "x%", RKC_EARG},
-        {"RANKCLOCK_SPOOL", "relative", RKC_EARG},     {"RANKCLOCK_SPOOL", "", RKC_EARG},
-        {"RANKCLOCK_SPOLL", "/tmp", RKC_ENOTFOUND},    {"PATH", "/bin", RKC_ENOTFOUND},
+        {"RANKCLOCK_VERBOSE", "3", RKC_EARG},
+        {"RANKCLOCK_OUTPUT", "", RKC_EARG},
+        {"RANKCLOCK_OUTPUT", "x%q.h5", RKC_EARG},
+        {"RANKCLOCK_OUTPUT", "x%", RKC_EARG},
+        {"RANKCLOCK_SPOOL", "relative", RKC_EARG},
+        {"RANKCLOCK_SPOOL", "", RKC_EARG},
+        {"RANKCLOCK_SPOLL", "/tmp", RKC_ENOTFOUND},
+        {"PATH", "/bin", RKC_ENOTFOUND},
     };
     char why[256];
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -99,7 +110,8 @@ static void test_problems(void)
     is_int(config.verbose, 1, "and leaves the default");
     is_int(config.mode, 0644, "beside what is right");
     ok(strstr(problem[0].text, "RANKCLOCK_VERBOSE") && strstr(problem[0].text, "loud") &&
-           strstr(problem[0].text, "0, 1 or 2"), "the text has variable, value and what would be right");
+           strstr(problem[0].text, "0, 1 or 2"),
+       "the text has variable, value and what would be right");
     ok(strstr(problem[1].text, "RANKCLOCK_OUTPUTS") != NULL, "or the name that is none");
     is_int(WITH("RANKCLOCK_A=", "RANKCLOCK_B=", "RANKCLOCK_C=", "RANKCLOCK_D=", "RANKCLOCK_E="), 4,
            "no more are kept than there is room for");
@@ -130,7 +142,8 @@ static void test_patterns(void)
            "a name longer than its room is refused");
     is_int(rkc_config_expand("x-%r", &values, name, sizeof name), 0, "one that fits is not");
     is_str(name, "x-r2", "the restart has a letter before it");
-    is_int(rkc_config_expand("%j", &values, name, sizeof name), RKC_EARG, "nor is an empty name a name");
+    is_int(rkc_config_expand("%j", &values, name, sizeof name), RKC_EARG,
+           "nor is an empty name a name");
 }
 
 static void test_filters(void)

@@ -180,7 +180,8 @@ int main(void)
     snprintf(output, sizeof output, "%s/fork.h5", folder);
     setenv("RANKCLOCK_OUTPUT", output, 1);
     setenv("RANKCLOCK_WRITER", "/nowhere", 1);
-    setenv("RANKCLOCK_SPOOL", folder, 1); /* a map that is shared with children unless told not to */
+    setenv("RANKCLOCK_SPOOL", folder,
+           1); /* a map that is shared with children unless told not to */
     struct rkc_region *open = rkc_region_get("open");
     rkc_region_begin(open);
     is_int(files_in(folder), 1, "the image is behind a file");

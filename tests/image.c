@@ -138,7 +138,7 @@ static int little_memory(void)
     if (image.reserve != (16u << 20))
         return 2;
     int n = fill(&image, 100000);
-    void *rest = malloc(8 << 20); /* the program can still have what it needs */
+    void *rest = malloc(8 << 20);            /* the program can still have what it needs */
     int bad = n < 10000 ? 3 : !rest ? 4 : 0; /* 16 MiB in blocks of 1,024 bytes */
     free(rest);
     return bad;
@@ -260,7 +260,8 @@ static void test_file_size(void)
 {
     is_int(in_child(small_file), 0,
            "beyond the file size limit an image goes on in memory; the file has the beginning");
-    is_int(in_child(no_file), 0, "with a limit below the first step it is in memory from the start");
+    is_int(in_child(no_file), 0,
+           "with a limit below the first step it is in memory from the start");
 }
 
 /* ---- saving and reading back ---- */
@@ -401,8 +402,9 @@ static void test_broken_chain(void)
     fill(&image, 10);
     rkc_view_own(&view, &image);
     struct rkc_block *block = (void *)(image.base + RKC_BLOCKS_START);
-    const uint64_t good = block->bytes, sizes[] = {0, 8, good - 1, good + 1, 1u << 30, UINT64_MAX,
-                                                   UINT64_MAX - 63, view.bytes};
+    const uint64_t good = block->bytes,
+                   sizes[] = {0,        8,          good - 1,        good + 1,
+                              1u << 30, UINT64_MAX, UINT64_MAX - 63, view.bytes};
     int unseen = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         block->bytes = sizes[i];

@@ -5,6 +5,7 @@
 # RKC_QUICK=1 kills fewer processes.
 # LIMIT 240
 set -u
+. "$top_srcdir/tests/tap.sh"
 
 writer=$top_builddir/tests/apps/image_writer
 reader=$top_builddir/tests/image_reader
@@ -32,23 +33,6 @@ trap 'exit 1' HUP INT TERM
 mkdir -p "$spool" "$small"
 export RANKCLOCK_OUTPUT="$work/run.h5" RANKCLOCK_WRITER="$RKC_COMMAND"
 
-n=0 failed=0
-result() { # STATUS RULE: the output of what was tried is in $work/out
-    n=$((n + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $n - $2"
-        return
-    fi
-    echo "not ok $n - $2"
-    sed 's/^/# /' "$work/out"
-    failed=$((failed + 1))
-}
-
-skip() { # RULE REASON
-    n=$((n + 1))
-    echo "ok $n - $1 # SKIP $2"
-}
-
 start() { # [ARGUMENT]...: the writer in the background; its image is in $image
     "$writer" "$work/notes" "$@" 2>"$work/err" &
     child=$!
@@ -68,12 +52,10 @@ images() { # that are left in a folder
 export RANKCLOCK_SPOOL="$spool"
 start
 ls -l "$image" >"$work/out" 2>&1
-case $(cat "$work/out") in
--rw-------*) result 0 "the spool folder holds the image, for its owner alone" ;;
-*) result 1 "the spool folder holds the image, for its owner alone" ;;
-esac
+grep -q '^-rw-------' "$work/out"
+ok $? "the spool folder holds the image, for its owner alone" "$work/out"
 "$reader" watch "$image" "$watch_s" >"$work/out" 2>&1
-result $? "read while it is written, nothing is torn and no count falls"
+ok $? "read while it is written, nothing is torn and no count falls" "$work/out"
 
 # --- after it was killed ---
 
@@ -83,13 +65,13 @@ child=
 "$reader" show "$image" >"$work/out" 2>&1
 status=$?
 grep -q '^live 0, state 0, threads 2$' "$work/out" || status=1
-result $status "after SIGKILL the image is whole, and nobody's"
+ok $status "after SIGKILL the image is whole, and nobody's" "$work/out"
 "$reader" spoil "$image" "$spool" 400 >"$work/out" 2>&1
-result $? "copies of it cut short or damaged in 400 ways are read without harm"
+ok $? "copies of it cut short or damaged in 400 ways are read without harm" "$work/out"
 rm -f "$image"
 
 "$reader" kill "$writer" "$spool" "$lives" >"$work/out" 2>&1
-result $? "$lives processes killed at random: no image has less than they noted, or much more"
+ok $? "$lives processes killed at random: no image has less than they noted, or much more" "$work/out"
 rm -f "$spool"/*.rkci
 
 # --- at a proper end ---
@@ -98,18 +80,19 @@ rm -f "$spool"/*.rkci
 status=$?
 [ -s "$work/run.h5" ] || status=1
 [ "$(images "$spool")" -eq 0 ] || status=1
-result $status "a program that ends leaves a file and no image"
+ok $status "a program that ends leaves a file and no image" "$work/out"
 
-RANKCLOCK_WRITER=/nowhere RANKCLOCK_OUTPUT="$work/kept.h5" "$writer" "$work/notes" 0.1 >"$work/out" 2>&1
+RANKCLOCK_WRITER=/nowhere RANKCLOCK_OUTPUT="$work/kept.h5" "$writer" "$work/notes" 0.1 \
+    >"$work/out" 2>&1
 status=$?
 "$reader" show "$work/kept.h5.partial/pid-"*.rkci >>"$work/out" 2>&1 || status=1
 grep -q 'rankclock recover' "$work/out" || status=1
-result $status "without a writer the image is kept, and the message names rankclock recover"
+ok $status "without a writer the image is kept, and the message names rankclock recover" "$work/out"
 
 # --- no room ---
 
 others=3000
-run_cramped() { # COMMAND before a run with more regions than there is room for; all are in the file
+run_cramped() { # COMMAND, then a run with more regions than there is room for; all must be there
     rm -rf "$work"/run.h5*
     ($1 && exec "$writer" "$work/notes" 0.1 "$others") >"$work/out" 2>&1
     status=$?
@@ -126,23 +109,22 @@ printf '#!/bin/sh\nulimit -S -f unlimited\nexec "%s" "$@"\n' "$RKC_COMMAND" >"$w
 chmod +x "$work/writer"
 RANKCLOCK_WRITER=$work/writer
 run_cramped 'ulimit -S -f 1024'
-result $? "$rule"
+ok $? "$rule" "$work/out"
 RANKCLOCK_WRITER=$RKC_COMMAND
 
 rule="in a full tmpfs the image goes on in memory, and all is in the file"
 if mount -t tmpfs -o size=512k none "$small" 2>/dev/null; then
     RANKCLOCK_SPOOL=$small
     run_cramped true
-    result $? "$rule"
+    ok $? "$rule" "$work/out"
     umount "$small"
 else
-    skip "$rule" "cannot mount one"
+    skip 1 "cannot mount a tmpfs"
 fi
 
 RANKCLOCK_SPOOL=$work/nowhere "$writer" "$work/notes" 0.1 >"$work/out" 2>&1
 status=$?
 [ "$(grep -c 'recording in memory' "$work/out")" -eq 1 ] || status=1
-result $status "with a spool folder that is not there it records in memory and says so"
+ok $status "with a spool folder that is not there it records in memory and says so" "$work/out"
 
-echo "1..$n"
-[ "$failed" -eq 0 ]
+finish

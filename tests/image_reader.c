@@ -26,8 +26,9 @@
 
 enum { NOTED = 5, THREADS = 2 };
 
-static const char *const noted_path[NOTED] = {"(run)/step", "(run)/step/halo", "(run)/step/halo/pack",
-                                              "(run)/step/compute", "(run)/step/compute/flux"};
+static const char *const noted_path[NOTED] = {"(run)/step", "(run)/step/halo",
+                                              "(run)/step/halo/pack", "(run)/step/compute",
+                                              "(run)/step/compute/flux"};
 
 __attribute__((format(printf, 1, 2))) static int fault(const char *format, ...)
 {
@@ -261,7 +262,8 @@ static pid_t start(const char *writer, const char *notes)
     return child;
 }
 
-/* One life of the writer: up to MOST_US after its first visit, or for every tenth from its start. */
+/* One life of the writer: up to MOST_US after its first visit, or for every tenth from its start.
+ */
 static int kill_once(const char *writer, const char *folder, int i, long *visits)
 {
     enum { MOST_US = 40000, EARLY = 10 };
@@ -373,16 +375,17 @@ static int damage(const char *data, size_t bytes, const char *copy)
 {
     const struct rkc_image_header *header = (const void *)data;
     size_t used = atomic_load(&header->used) < bytes ? atomic_load(&header->used) : bytes;
-    static const uint64_t nasty[] = {0, 1, UINT64_MAX, INT64_MAX, UINT64_C(1) << 63, UINT32_MAX,
-                                     UINT64_C(0xffffffff00000000), 64, 128};
+    static const uint64_t nasty[] = {
+        0,  1,  UINT64_MAX, INT64_MAX, UINT64_C(1) << 63, UINT32_MAX, UINT64_C(0xffffffff00000000),
+        64, 128};
     int64_t visits[NOTED];
     char *spoilt = malloc(bytes);
     if (!spoilt)
         return 1;
     memcpy(spoilt, data, bytes);
     for (int i = rand() % 50; i >= 0; i--) {
-        uint64_t word = rand() % 4 ? nasty[(size_t)rand() % (sizeof nasty / sizeof *nasty)]
-                                   : (uint64_t)rand();
+        uint64_t word =
+            rand() % 4 ? nasty[(size_t)rand() % (sizeof nasty / sizeof *nasty)] : (uint64_t)rand();
         size_t width = rand() % 2 ? sizeof word : sizeof(uint32_t);
         size_t at = (size_t)rand() % (used / width) * width;
         memcpy(spoilt + at, &word, width);

@@ -27,8 +27,8 @@ static const uint64_t TICK_IS_NS = UINT64_C(1) << 56;
 /* A region's block in the image; its unit. */
 static inline uint32_t tree_region(struct tree *tree, enum rkc_region_kind kind, const char *name)
 {
-    struct rkc_region_block *block = rkc_image_block(&tree->image, RKC_BLOCK_REGION,
-                                                     sizeof *block + strlen(name) + 2);
+    struct rkc_region_block *block =
+        rkc_image_block(&tree->image, RKC_BLOCK_REGION, sizeof *block + strlen(name) + 2);
     block->kind = (uint8_t)kind;
     block->name_bytes = (uint32_t)strlen(name);
     strcpy(block->text, name);

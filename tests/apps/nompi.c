@@ -191,9 +191,9 @@ int main(int argc, char **argv)
         const char *name;
         int (*run)(void);
     } ways[] = {
-        {"steps", steps},     {"nothing", nothing},         {"exit", leaves_by_exit},
-        {"paused", paused},   {"sampled", sampled},         {"around", around_main},
-        {"moves", moves},     {"threads", threads},         {"main_ends_first", main_ends_first},
+        {"steps", steps},   {"nothing", nothing}, {"exit", leaves_by_exit},
+        {"paused", paused}, {"sampled", sampled}, {"around", around_main},
+        {"moves", moves},   {"threads", threads}, {"main_ends_first", main_ends_first},
         {"forks", forks},
     };
     const char *way = argc > 1 ? argv[1] : "";
