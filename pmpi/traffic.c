@@ -30,7 +30,7 @@ static unsigned type_slot(MPI_Datatype type)
     return (unsigned)(((uint64_t)(uintptr_t)type * UINT64_C(0x9e3779b97f4a7c15)) >> 56);
 }
 
-static uint64_t ask_size(MPI_Datatype type)
+__attribute__((noinline)) static uint64_t ask_size(MPI_Datatype type)
 {
     MPI_Count size = 0;
     if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0)
@@ -51,7 +51,7 @@ static void remember_type(MPI_Datatype type)
     types.slot[slot] = (struct type_size){type, (uint32_t)ask_size(type), 1};
 }
 
-static void remember_types(void)
+__attribute__((noinline)) static void remember_types(void)
 {
     static pthread_mutex_t types_lock = PTHREAD_MUTEX_INITIALIZER;
     const MPI_Datatype predefined[] = {

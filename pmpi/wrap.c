@@ -25,17 +25,18 @@
     __typeof__(_Generic(&MPI_Pready_list, int (*)(int, int *, MPI_Request): (int *)NULL, \
                         default: (const int *)NULL))
 
-#define WRAP(name, params, args, traffic)                \
-    RKC_API int MPI_##name params                        \
-    {                                                    \
-        struct rkc_mpi_call call;                        \
-        rkc_mpi_enter(&call, RKC_MPI_FUNCTION(name));    \
-        int rc = PMPI_##name args;                       \
-        rkc_mpi_leave(&call, RKC_MPI_FUNCTION(name));    \
-        if (RKC_LIKELY(rc == MPI_SUCCESS)) {             \
-            traffic;                                     \
-        }                                                \
-        return rc;                                       \
+/* Flattened: the compiler would share the hot path among functions, at the cost of calling it. */
+#define WRAP(name, params, args, traffic)                        \
+    __attribute__((flatten)) RKC_API int MPI_##name params       \
+    {                                                            \
+        struct rkc_mpi_call call;                                \
+        rkc_mpi_enter(&call, RKC_MPI_FUNCTION(name));            \
+        int rc = PMPI_##name args;                               \
+        rkc_mpi_leave(&call, RKC_MPI_FUNCTION(name));            \
+        if (RKC_LIKELY(rc == MPI_SUCCESS)) {                     \
+            traffic;                                             \
+        }                                                        \
+        return rc;                                               \
     }
 
 #define CALL WRAP

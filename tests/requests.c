@@ -47,7 +47,8 @@ static void test_booking(void)
     rkc_end("post");
     PMPI_Barrier(MPI_COMM_WORLD);
     send_ints(5, 1);
-    is_int(counters_of("post", "MPI_Irecv").received, 0, "a receive has nothing until it completes");
+    is_int(counters_of("post", "MPI_Irecv").received, 0,
+           "a receive has nothing until it completes");
     is_int(counters_of("post", "MPI_Irecv").sizes, 0, "and is no entry among the sizes");
     rkc_begin("complete");
     MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -410,7 +411,8 @@ static void test_full(void)
     struct rkc_request request = {.flags = RKC_REQUEST_ACTIVE}, taken;
     for (uint64_t key = 1; key <= RKC_REQUESTS_MAX + 5; key++)
         rkc_request_add(key << 4, &request);
-    is_int(atomic_load(&header->untracked), 5, "requests beyond the limit are counted as untracked");
+    is_int(atomic_load(&header->untracked), 5,
+           "requests beyond the limit are counted as untracked");
     for (uint64_t key = 1; key <= RKC_REQUESTS_MAX; key++)
         rkc_request_complete(key << 4, &taken);
     is_int(atomic_load(&rkc_requests_held), 0, "and those within it can complete");

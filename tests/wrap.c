@@ -74,8 +74,8 @@ static void test_outermost(void)
     MPI_Comm_free(&dup);
     MPI_Comm_free_keyval(&key);
     is_int(counters_of("outermost", "MPI_Comm_dup").calls, 1, "a call with a callback counts");
-    is_int(counters_of("MPI_Comm_dup", "in callback").calls, 1, "regions of the callback are in it");
-    is_int(counters_of("in callback", "MPI_Comm_rank").calls, 0, "MPI calls of the callback are not");
+    is_int(counters_of("MPI_Comm_dup", "in callback").calls, 1, "its callback's regions are in it");
+    is_int(counters_of("in callback", "MPI_Comm_rank").calls, 0, "its callback's calls are not");
 }
 
 static jmp_buf out;
