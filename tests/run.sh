@@ -168,7 +168,7 @@ while :; do
 done
 case $export in
 ALL,*) set -- $(echo "$export" | tr , '\n' | sed -n '/=/p') "$@" ;;
-*) set -- -i "PATH=$PATH" $(for name in $(echo "$export" | tr , ' '); do
+*) set -- -i "PATH=$PATH" ASAN_OPTIONS="${ASAN_OPTIONS-}" $(for name in $(echo "$export" | tr , ' '); do
         case $name in *=*) echo "$name" ;; *) eval "echo $name=\$$name" ;; esac
     done) "$@" ;;
 esac
