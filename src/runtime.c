@@ -335,13 +335,32 @@ void rkc_private_stop(enum rkc_state state)
     rkc_thread_stop();
 }
 
-/* Make the folder for images; 1 if it is new. */
-static int make_folder(const char *folder, int *error)
+/* Make the folder for images, or take one that is ours: 0 or an errno. */
+static int make_folder(const char *folder)
 {
+    struct stat stat_;
     if (mkdir(folder, 0700) == 0)
-        return 1;
-    *error = errno == EEXIST ? 0 : errno;
-    return 0;
+        return 0;
+    int error = errno;
+    if (error != EEXIST || lstat(folder, &stat_) != 0)
+        return error;
+    return !S_ISDIR(stat_.st_mode) ? ENOTDIR : stat_.st_uid != geteuid() ? EPERM : 0;
+}
+
+/* Whether no process of this run has saved in the folder before: the one that makes the mark. */
+static int is_first(const char *folder)
+{
+    const struct rkc_image_header *header = rkc_image_header(&run.image);
+    char path[sizeof run.output + 192];
+    int length = snprintf(path, sizeof path, "%s/.", folder);
+    snprintf(path + length, sizeof path - (size_t)length, "%s", header->run_id);
+    for (char *c = path + length; *c; c++)
+        *c = *c == '/' ? '_' : *c;
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return errno != EEXIST;
+    close(fd);
+    return 1;
 }
 
 static int save_in(const char *folder, const char *why, int *error)
@@ -349,8 +368,7 @@ static int save_in(const char *folder, const char *why, int *error)
     const struct rkc_image_header *header = rkc_image_header(&run.image);
     int rank = atomic_load(&header->rank);
     char path[sizeof run.output + 64];
-    *error = 0;
-    int made = make_folder(folder, error);
+    *error = make_folder(folder);
     if (*error)
         return RKC_EIO;
     snprintf(path, sizeof path, "%s/%s-%d.rkci", folder, rank < 0 ? "pid" : "rank",
@@ -359,7 +377,7 @@ static int save_in(const char *folder, const char *why, int *error)
         *error = errno;
         return RKC_EIO;
     }
-    if (made || rank < 0) /* of many ranks the first one */
+    if (is_first(folder))
         rkc_log(RKC_LOG_WARNING, "%s: what was measured is saved in %s; make a file of it with "
                 "rankclock recover %s -o FILE", why, folder, folder);
     return 0;
