@@ -43,8 +43,8 @@ int rkc_source_fail(struct rkc_source *source, int status, const char *format, .
     source->status = status;
     if (!source->text || source->size == 0)
         return status;
-    int at = snprintf(source->text, source->size, "%s: %s", source->path,
-                      status == RKC_EFORMAT ? "damaged: " : "");
+    const char *kind = status == RKC_EFORMAT && source->is_hdf5 ? "damaged: " : "";
+    int at = snprintf(source->text, source->size, "%s: %s", source->path, kind);
     va_list values;
     va_start(values, format);
     if (at >= 0 && (size_t)at < source->size)
@@ -113,6 +113,8 @@ static int check_signature(struct rkc_source *source)
             status = rkc_source_fail(source, RKC_EFORMAT, "the file is empty");
         else if (n < (ssize_t)sizeof head || memcmp(head, signature, sizeof head) != 0)
             status = rkc_source_fail(source, RKC_EFORMAT, "not an HDF5 file");
+        else
+            source->is_hdf5 = 1;
     }
     source->bytes = status ? 0 : (uint64_t)facts.st_size;
     close(fd);

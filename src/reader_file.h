@@ -17,6 +17,7 @@ struct rkc_source {
     char *text;
     size_t size;                     /* of `text` */
     int status;                      /* of the latest failure */
+    int is_hdf5;                     /* it begins as such a file does */
     uint64_t bytes;                  /* of the file */
     uint64_t budget;                 /* memory that may still be taken */
     struct rkc_source_block *blocks; /* taken, newest first */

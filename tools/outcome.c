@@ -175,8 +175,8 @@ static void search_and_say(const char *pattern, const char *run_id, time_t began
     int depth = pattern_folder(pattern, folder);
     look(&search, folder, depth);
     if (search.files == 0 && search.images == 0)
-        rkc_tool_error("the program left no file; was an MPI program, or one that has regions, "
-                       "started with the library?");
+        rkc_tool_error("the program left no file; unless a line above says why: was an MPI "
+                       "program, or one with regions, started with the library?");
 }
 
 void rkc_outcome_say(const char *pattern, const char *run_id, time_t began)

@@ -451,9 +451,9 @@ int rkc_tool_recover(int argc, char **argv)
             return RKC_EXIT_OK;
         }
         if (option < 0)
-            return rkc_tool_usage("recover", "a file name must follow", argv[i]);
+            return rkc_tool_usage("recover", "no name after", argv[i]);
         if (option == 0 && argv[i][0] == '-' && argv[i][1])
-            return rkc_tool_usage("recover", "unknown option", argv[i]);
+            return rkc_tool_usage("recover", "no option", argv[i]);
         if (option)
             continue;
         if (!arguments++)
@@ -461,11 +461,11 @@ int rkc_tool_recover(int argc, char **argv)
         status = add_argument(&r, argv[i]);
     }
     if (!arguments && !status)
-        return rkc_tool_usage("recover", "a folder or images are needed", NULL);
+        return rkc_tool_usage("recover", "no folder or image", "to read");
     if (!output)
         output = named;
     if (!status && !output)
-        status = rkc_tool_usage("recover", "say with -o how to call the file", NULL);
+        status = rkc_tool_usage("recover", "no name for the file: say", "-o FILE");
     int code = status ? RKC_EXIT_USAGE : recover(&r, output);
     for (size_t i = 0; i < r.n_files; i++)
         free(r.files[i].path);

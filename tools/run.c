@@ -179,6 +179,17 @@ static int absolute_output(const char *output, char absolute[RKC_PATTERN_MAX])
     return RKC_ENAME;
 }
 
+/* Better said now than after two days; but the ranks may run where it can be written. */
+static void check_folder(const char *output)
+{
+    char folder[RKC_PATTERN_MAX];
+    size_t length = (size_t)(strrchr(output, '/') - output);
+    memcpy(folder, output, length);
+    folder[length] = 0;
+    if (length && !strchr(folder, '%') && access(folder, W_OK | X_OK) != 0)
+        rkc_tool_error("cannot write in %s from here: %s", folder, strerror(errno));
+}
+
 /* Set what every rank needs but LD_PRELOAD. 0 or a status, said. */
 static int set_variables(const struct options *options, const char *own, const char *run_id,
                          char output[RKC_PATTERN_MAX])
@@ -190,6 +201,8 @@ static int set_variables(const struct options *options, const char *own, const c
         return RKC_EARG;
     }
     int status = absolute_output(wanted && *wanted ? wanted : default_output(), output);
+    if (status == 0)
+        check_folder(output);
     if (status == 0)
         status = set("RANKCLOCK_OUTPUT", output, 1);
     if (status == 0)
