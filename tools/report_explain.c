@@ -26,8 +26,9 @@ static const char *const paragraphs[][2] = {
      "are missing or did not come to their end. k/N ranks: k of N have it."},
     {"AT END", "call paths that were open in ranks that did not come to their end."},
     {"overhead",
-     "what measuring cost, estimated: visits x cost of a visit + MPI calls x cost of a call, both "
-     "measured at start, plus time in Init and Finalize; % of the sum of wall times."},
+     "what measuring cost, estimated: visits x the cost of a begin/end pair, measured at start, + "
+     "MPI calls x 1.5 times that, plus time in Init and Finalize; % of the sum of wall times. Calls "
+     "that poll many requests cost up to twice as much."},
     {"EFFICIENCY", NULL},
     {"Parallel",
      "sum of useful / (ranks x elapsed) = load balance x communication. In a region: over the "
