@@ -9,13 +9,15 @@
 #include "call.h"
 
 struct rkc_mpi_function rkc_mpi_functions[RKC_MPI_FUNCTIONS] = {
-#define CALL(name, ...) {"MPI_" #name, 0, NULL},
-#define CALL_C(name, ...) {"MPI_" #name, 0, NULL}, RKC_MPI_LARGE({"MPI_" #name "_c", 0, NULL},)
-#define CALL_BY_HAND(name) {"MPI_" #name, 0, NULL},
+#define FUNCTION(name) {name, RKC_NEVER_HOT, NULL},
+#define CALL(name, ...) FUNCTION("MPI_" #name)
+#define CALL_C(name, ...) FUNCTION("MPI_" #name) RKC_MPI_LARGE(FUNCTION("MPI_" #name "_c"))
+#define CALL_BY_HAND(name) FUNCTION("MPI_" #name)
 #include "mpi_calls.def"
 #undef CALL
 #undef CALL_C
 #undef CALL_BY_HAND
+#undef FUNCTION
 };
 
 int rkc_mpi_concurrent;
@@ -31,7 +33,8 @@ static struct rkc_region *region_of(struct rkc_mpi_function *function)
     struct rkc_region *region = atomic_load_explicit(&function->region, memory_order_acquire);
     if (!region) {
         region = rkc_private_mpi_region(function->name);
-        atomic_store_explicit(&function->unit, region->unit, memory_order_relaxed);
+        atomic_store_explicit(&function->unit, region->unit ? region->unit : RKC_NEVER_HOT,
+                              memory_order_relaxed);
         atomic_store_explicit(&function->region, region, memory_order_release);
     }
     return region;
@@ -57,19 +60,13 @@ static int is_mpi(const struct rkc_thread *thread, const struct rkc_node *node)
 static void abandon(struct rkc_thread *thread)
 {
     const struct rkc_node *found = NULL;
-    const struct rkc_node *node = rkc_hot_open(thread);
-    for (; node->parent; node = rkc_image_at(thread->base, node->parent))
+    for (const struct rkc_node *node = thread->hot->open; node->up; node = node->up)
         if (is_mpi(thread, node))
             found = node;
-    thread->mpi_frame = NULL;
+    thread->hot->mpi_frame = NULL;
     struct rkc_mpi_function *function = found ? function_of(found->region) : NULL;
     if (function)
         rkc_private_end(region_of(function), rkc_clock_ticks());
-}
-
-static uint32_t gate_of(const struct rkc_thread *thread)
-{
-    return thread ? atomic_load_explicit(&thread->gate, memory_order_relaxed) : 0;
 }
 
 void rkc_mpi_enter_slow(struct rkc_mpi_call *call, struct rkc_mpi_function *function,
@@ -77,33 +74,33 @@ void rkc_mpi_enter_slow(struct rkc_mpi_call *call, struct rkc_mpi_function *func
 {
     call->thread = NULL;
     call->node = NULL;
-    struct rkc_thread *thread = rkc_private_thread;
-    if (gate_of(thread) && thread->mpi_frame) {
-        if (frame < thread->mpi_frame)
+    struct rkc_thread *thread = rkc_thread_own();
+    if (thread && thread->hot->mpi_frame) {
+        if (frame < thread->hot->mpi_frame)
             return;
         abandon(thread);
     }
-    if ((gate_of(thread) & RKC_GATE_PAUSED) || !rkc_private_start())
+    if ((rkc_gate() & RKC_GATE_PAUSED) || !rkc_private_start())
         return;
     struct rkc_region *region = region_of(function);
     if (!region->unit)
         return;
     struct rkc_node *begun = rkc_private_begin(region);
-    thread = rkc_private_thread;
-    if (!gate_of(thread))
+    thread = rkc_thread_own();
+    if (!thread)
         return;
     call->thread = thread;
     call->node = begun;
     /* Calls nested too deep share the node "(deep)", and its traffic. */
-    if (!begun && rkc_hot_open(thread)->depth > RKC_DEPTH_MAX)
-        call->node = rkc_hot_open(thread);
+    if (!begun && thread->hot->open->depth > RKC_DEPTH_MAX)
+        call->node = thread->hot->open;
     call->begin = begun ? begun->begin : rkc_clock_ticks();
-    thread->mpi_frame = frame;
+    thread->hot->mpi_frame = frame;
 }
 
 void rkc_mpi_leave_slow(struct rkc_mpi_call *call, struct rkc_mpi_function *function)
 {
     rkc_private_end(region_of(function), call->end);
-    if (!gate_of(call->thread))
+    if (!rkc_gate())
         call->thread = NULL;
 }

@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#define RKC_OUTSIDE /* of librankclock */
 #include "hot.h"
 #include "runtime.h"
 
@@ -39,7 +40,7 @@ enum rkc_mpi_id {
 /* An MPI function and its region, which is found at the first call. */
 struct rkc_mpi_function {
     const char *name;
-    _Atomic uint32_t unit; /* of the region; 0 keeps calls off the hot path */
+    _Atomic uint32_t unit; /* of the region; RKC_NEVER_HOT keeps calls off the hot path */
     struct rkc_region *_Atomic region;
 };
 
@@ -70,15 +71,14 @@ __attribute__((always_inline)) static inline void rkc_mpi_enter(struct rkc_mpi_c
                                                                 struct rkc_mpi_function *function)
 {
     const char *frame = __builtin_frame_address(0);
-    struct rkc_thread *thread = rkc_private_thread;
-    if (RKC_LIKELY(rkc_hot_ready(thread) && !thread->mpi_frame)) {
+    struct rkc_hot *hot = &rkc_private_hot;
+    if (RKC_LIKELY(rkc_hot_ready() && !hot->mpi_frame)) {
         uint32_t unit = atomic_load_explicit(&function->unit, memory_order_relaxed);
-        struct rkc_node *node = rkc_hot_child(thread, unit);
+        struct rkc_node *node = rkc_hot_begin(hot, unit);
         if (RKC_LIKELY(node != NULL)) {
-            call->thread = thread;
+            hot->mpi_frame = frame;
+            call->thread = hot->thread;
             call->node = node;
-            thread->mpi_frame = frame;
-            rkc_hot_begin(thread, node);
             call->begin = node->begin;
             return;
         }
@@ -88,16 +88,14 @@ __attribute__((always_inline)) static inline void rkc_mpi_enter(struct rkc_mpi_c
 
 static inline void rkc_mpi_leave(struct rkc_mpi_call *call, struct rkc_mpi_function *function)
 {
-    struct rkc_thread *thread = call->thread;
-    if (RKC_UNLIKELY(!thread))
+    struct rkc_hot *hot = &rkc_private_hot;
+    if (RKC_UNLIKELY(!call->thread))
         return;
-    uint64_t now = rkc_clock_ticks();
-    call->end = now;
-    thread->mpi_frame = NULL;
+    call->end = rkc_clock_ticks();
+    hot->mpi_frame = NULL;
     struct rkc_node *node = call->node;
-    if (RKC_LIKELY(rkc_hot_ready(thread) && rkc_hot_open(thread) == node && !node->recursion &&
-                   (int64_t)(now - node->begin) >= 0))
-        rkc_hot_end(thread, node, now);
+    if (RKC_LIKELY(rkc_hot_ready() && hot->open == node && rkc_pair_region(node->self)))
+        rkc_hot_end(hot, node, rkc_pair_region(node->self), call->end);
     else
         rkc_mpi_leave_slow(call, function);
 }

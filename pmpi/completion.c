@@ -167,7 +167,7 @@ static void watch_many(struct watch *watch, int n, const MPI_Request *requests, 
     watch->statuses = given;
     if (n <= 0 || !requests || !tracking())
         return;
-    watch->thread = rkc_private_thread;
+    watch->thread = rkc_thread_own();
     if (!make_room(watch, n)) {
         watch->statuses = given;
         return;

@@ -2,7 +2,8 @@
  *
  * What one gets wrong here: a node's sums are never changed in place. The fold writes the
  * copy that is not in force and makes it the one by the release store of `applied`, last;
- * whoever reads meanwhile, or after a kill, sees one whole copy or the other.
+ * whoever reads meanwhile, or after a kill, sees one whole copy or the other. And whatever
+ * changes where the thread is, or what is hidden, ends by settling the hot path.
  */
 #include "autoconf.h"
 
@@ -145,9 +146,12 @@ static struct rkc_node *make_node(struct rkc_thread *thread, uint32_t parent, ui
     if (!node)
         return NULL;
     node->parent = parent;
+    node->up = parent ? node_at(thread, parent) : NULL;
+    node->begin = RKC_NO_BEGIN;
     node->region = region;
     node->depth = depth;
-    node->last = node->follow = RKC_NIL_UNIT;
+    node->self = rkc_pair(rkc_image_unit(thread->base, node), region);
+    node->last = node->follow = rkc_pair(RKC_NIL_UNIT, 0);
     struct rkc_nodes_block *block = thread->nodes;
     atomic_fetch_add_explicit(&rkc_image_header(tree.image)->n_nodes, 1, memory_order_relaxed);
     atomic_store_explicit(&block->block.count,
@@ -162,7 +166,6 @@ int rkc_tree_root(struct rkc_thread *thread)
     if (!root)
         return RKC_ENOMEM;
     thread->ring->root = rkc_image_unit(thread->base, root);
-    atomic_store_explicit(&thread->ring->open, thread->ring->root, memory_order_release);
     return 0;
 }
 
@@ -268,9 +271,7 @@ static void hide(struct rkc_thread *thread, uint32_t region)
         count(&rkc_image_header(tree.image)->lost);
         return;
     }
-    thread->hidden[thread->n_hidden++] =
-        (struct rkc_hidden){region, rkc_hot_open(thread)->depth};
-    atomic_fetch_or_explicit(&thread->gate, RKC_GATE_HIDDEN, memory_order_relaxed);
+    thread->hidden[thread->n_hidden++] = (struct rkc_hidden){region, thread->hot->open->depth};
 }
 
 /* Count a visit that finds no node of its own. */
@@ -284,18 +285,28 @@ static void begin_other(struct rkc_thread *thread, uint32_t region)
 }
 
 /* Make the hot path find this child next time; not if its visits must be looked at. */
-static void expect(struct rkc_thread *thread, struct rkc_node *parent, uint32_t unit)
+static void expect(struct rkc_thread *thread, struct rkc_node *parent, const struct rkc_node *child)
 {
-    struct rkc_node *last = node_at(thread, parent->last);
-    if (parent->last != RKC_NIL_UNIT && last->parent == rkc_image_unit(thread->base, parent))
-        last->follow = unit;
-    parent->last = unit;
+    uint32_t last = rkc_pair_unit(parent->last);
+    uint64_t pair = rkc_pair(rkc_pair_unit(child->self), child->region);
+    if (last != RKC_NIL_UNIT && node_at(thread, last)->up == parent)
+        node_at(thread, last)->follow = pair;
+    parent->last = pair;
 }
 
-struct rkc_node *rkc_tree_begin(struct rkc_thread *thread, const struct rkc_tree_region *region)
+void rkc_tree_settle(struct rkc_thread *thread)
 {
-    struct rkc_node *open = rkc_hot_open(thread);
-    if (atomic_load_explicit(&thread->gate, memory_order_relaxed) & RKC_GATE_PAUSED) {
+    struct rkc_hot *hot = thread->hot;
+    struct rkc_node *open = hot->open;
+    int plain = !thread->n_hidden && !open->recursion;
+    open->self = rkc_pair(rkc_pair_unit(open->self), plain ? open->region : 0);
+    rkc_hot_expect(hot, thread->n_hidden ? rkc_pair(RKC_NIL_UNIT, 0) : open->last);
+}
+
+static struct rkc_node *begin(struct rkc_thread *thread, const struct rkc_tree_region *region)
+{
+    struct rkc_node *open = thread->hot->open;
+    if (rkc_gate() & RKC_GATE_PAUSED) {
         hide(thread, region->unit);
         return NULL;
     }
@@ -325,47 +336,49 @@ struct rkc_node *rkc_tree_begin(struct rkc_thread *thread, const struct rkc_tree
             return NULL;
         }
     } else {
-        expect(thread, open, unit);
+        expect(thread, open, node);
     }
-    node->begin = rkc_clock_ticks();
-    atomic_store_explicit(&thread->ring->open, unit, memory_order_release);
+    thread->hot->open = node;
+    atomic_signal_fence(memory_order_release);
+    atomic_store_explicit(&node->begin, rkc_clock_ticks(), memory_order_relaxed);
+    return node;
+}
+
+struct rkc_node *rkc_tree_begin(struct rkc_thread *thread, const struct rkc_tree_region *region)
+{
+    struct rkc_node *node = begin(thread, region);
+    rkc_tree_settle(thread);
     return node;
 }
 
 /* ---- end ---- */
 
-static void unhide(struct rkc_thread *thread, uint32_t n)
-{
-    thread->n_hidden = n;
-    if (n == 0)
-        atomic_fetch_and_explicit(&thread->gate, ~(uint32_t)RKC_GATE_HIDDEN, memory_order_relaxed);
-}
-
-/* Commit the open node's visit. A clock that went backwards gives it no time. */
+/* Commit the open node's visit; without a begin it has no time. */
 static void commit(struct rkc_thread *thread, struct rkc_node *node, uint64_t now)
 {
-    if ((int64_t)(now - node->begin) < 0) {
-        count(&rkc_image_header(tree.image)->clock_back);
-        now = node->begin;
-    }
+    if (atomic_load_explicit(&node->begin, memory_order_relaxed) == RKC_NO_BEGIN)
+        now = RKC_NO_BEGIN;
     node->recursion = 0;
-    rkc_hot_end(thread, node, now);
+    node->self = rkc_pair(rkc_pair_unit(node->self), node->region);
+    rkc_hot_end(thread->hot, node, node->region, now);
 }
 
 static void close_open(struct rkc_thread *thread, uint64_t now)
 {
-    struct rkc_node *open = rkc_hot_open(thread);
+    struct rkc_node *open = thread->hot->open;
     atomic_fetch_add_explicit(&open->unclosed, 1 + open->recursion, memory_order_relaxed);
     commit(thread, open, now);
 }
 
+static int end(struct rkc_thread *thread, uint32_t region, uint64_t now);
+
 /* End `region` although other regions are open inside it. */
 static int end_outer(struct rkc_thread *thread, uint32_t region, uint64_t now)
 {
-    const struct rkc_node *node = rkc_hot_open(thread);
-    while (node->region != region && node->parent)
-        node = node_at(thread, node->parent);
-    int recorded = node->region == region && node->parent;
+    const struct rkc_node *node = thread->hot->open;
+    while (node->region != region && node->up)
+        node = node->up;
+    int recorded = node->region == region && node->up;
 
     uint32_t hidden = thread->n_hidden;
     while (hidden && thread->hidden[hidden - 1].region != region)
@@ -377,30 +390,30 @@ static int end_outer(struct rkc_thread *thread, uint32_t region, uint64_t now)
     rkc_tree_note(RKC_NOTE_END_CROSSING, region, 1);
     if (hidden && (!recorded || thread->hidden[hidden - 1].depth >= node->depth)) {
         uint32_t depth = thread->hidden[hidden - 1].depth;
-        while (rkc_hot_open(thread)->depth > depth)
+        while (thread->hot->open->depth > depth)
             close_open(thread, now);
-        unhide(thread, hidden - 1);
+        thread->n_hidden = hidden - 1;
         return 0;
     }
-    while (rkc_hot_open(thread) != node)
+    while (thread->hot->open != node)
         close_open(thread, now);
     while (thread->n_hidden && thread->hidden[thread->n_hidden - 1].depth >= node->depth)
-        unhide(thread, thread->n_hidden - 1);
-    return rkc_tree_end(thread, region, now);
+        thread->n_hidden--;
+    return end(thread, region, now);
 }
 
-int rkc_tree_end(struct rkc_thread *thread, uint32_t region, uint64_t now)
+static int end(struct rkc_thread *thread, uint32_t region, uint64_t now)
 {
-    struct rkc_node *open = rkc_hot_open(thread);
+    struct rkc_node *open = thread->hot->open;
     while (thread->n_hidden && thread->hidden[thread->n_hidden - 1].depth > open->depth)
-        unhide(thread, thread->n_hidden - 1);
+        thread->n_hidden--;
     if (thread->n_hidden && thread->hidden[thread->n_hidden - 1].depth == open->depth) {
         if (thread->hidden[thread->n_hidden - 1].region != region)
             return end_outer(thread, region, now);
-        unhide(thread, thread->n_hidden - 1);
+        thread->n_hidden--;
         return 0;
     }
-    if ((open->region == region && open->parent) || open->region == tree.names.deep) {
+    if ((open->region == region && open->up) || open->region == tree.names.deep) {
         if (open->recursion)
             open->recursion--;
         else
@@ -410,13 +423,21 @@ int rkc_tree_end(struct rkc_thread *thread, uint32_t region, uint64_t now)
     return end_outer(thread, region, now);
 }
 
+int rkc_tree_end(struct rkc_thread *thread, uint32_t region, uint64_t now)
+{
+    int status = end(thread, region, now);
+    rkc_tree_settle(thread);
+    return status;
+}
+
 void rkc_tree_close(struct rkc_thread *thread, uint64_t now)
 {
-    while (rkc_hot_open(thread)->parent)
+    struct rkc_node *root = node_at(thread, thread->ring->root);
+    while (thread->hot->open != root)
         close_open(thread, now);
-    unhide(thread, 0);
-    commit(thread, rkc_hot_open(thread), now);
-    atomic_store_explicit(&thread->ring->open, thread->ring->root, memory_order_release);
+    thread->n_hidden = 0;
+    commit(thread, root, now);
+    thread->hot->open = root;
     rkc_private_fold(thread);
 }
 
@@ -440,47 +461,58 @@ static void carry(struct rkc_node *node, unsigned bucket)
     high->hist[bucket]++;
 }
 
-/* A node's sums while the fold is at records of this node. */
-struct running {
-    struct rkc_node *node;
-    uint32_t unit;
-    unsigned side; /* of the copy in force */
-    uint64_t visits, sum, min, max;
-    rkc_u128 square;
-};
-
-static inline void turn_to(struct running *now, struct rkc_node *node, uint32_t unit)
+/* The copy of a node's sums to add to: the one that is not in force, made equal to it when the
+ * fold meets the node first. */
+static struct rkc_node_sums *open_sums(struct rkc_node *node, struct rkc_node **met)
 {
-    const struct rkc_node_sums *sums = rkc_node_current(node);
-    now->node = node;
-    now->unit = unit;
-    now->side = sums != node->sums;
-    now->visits = sums->visits;
-    now->sum = sums->sum;
-    now->min = sums->visits ? sums->min : UINT64_MAX;
-    now->max = sums->max;
-    now->square = (rkc_u128)sums->square_high << 64 | sums->square_low;
+    const struct rkc_node_sums *from = rkc_node_current(node);
+    struct rkc_node_sums *into = &node->sums[from == node->sums];
+    into->visits = from->visits;
+    into->sum = from->sum;
+    into->min = from->visits ? from->min : UINT64_MAX;
+    into->max = from->max;
+    into->square_low = from->square_low;
+    into->square_high = from->square_high;
+    node->into = into;
+    node->also = *met;
+    *met = node;
+    return into;
 }
 
-static inline void apply(struct running *now, uint64_t ticks, uint64_t number, uint64_t rate)
+static inline void apply(struct rkc_node *node, struct rkc_node_sums *into, uint64_t ticks,
+                         double rate)
 {
-    struct rkc_node *node = now->node;
-    unsigned bucket = rkc_time_bucket((uint64_t)((rkc_u128)ticks * rate >> 56));
+    unsigned bucket = rkc_time_bucket_scaled((double)(int64_t)ticks * rate);
     uint32_t in_bucket = node->hist[bucket] + 1;
-    struct rkc_node_sums *to = &node->sums[now->side ^= 1];
-    now->square += (rkc_u128)ticks * ticks;
-    to->visits = ++now->visits;
-    to->sum = now->sum += ticks;
-    to->min = now->min = ticks < now->min ? ticks : now->min;
-    to->max = now->max = ticks > now->max ? ticks : now->max;
-    to->square_low = (uint64_t)now->square;
-    to->square_high = (uint64_t)(now->square >> 64);
-    to->redo = (uint64_t)bucket << 32 | in_bucket;
     if (RKC_UNLIKELY(in_bucket == 0))
         carry(node, bucket);
-    atomic_store_explicit(&to->applied, number, memory_order_release);
-    atomic_thread_fence(memory_order_release); /* a bucket must not be ahead of its redo */
     node->hist[bucket] = in_bucket;
+    rkc_u128 square = (rkc_u128)into->square_high << 64 | into->square_low;
+    square += (rkc_u128)ticks * ticks;
+    into->square_low = (uint64_t)square;
+    into->square_high = (uint64_t)(square >> 64);
+    into->visits++;
+    into->sum += ticks;
+    if (ticks < into->min)
+        into->min = ticks;
+    if (ticks > into->max)
+        into->max = ticks;
+}
+
+/* Put the new sums in force. */
+static void close_sums(struct rkc_node *met, uint64_t applied)
+{
+    for (; met; met = met->also) {
+        struct rkc_node_sums *into = met->into;
+        met->into = NULL;
+        atomic_store_explicit(&into->applied, applied, memory_order_release);
+    }
+}
+
+void rkc_private_end_full(struct rkc_hot *hot, struct rkc_node *node, uint32_t region, uint64_t now)
+{
+    rkc_private_fold(hot->thread);
+    rkc_hot_commit(hot, node, region, now);
 }
 
 void rkc_private_fold(struct rkc_thread *thread)
@@ -488,17 +520,25 @@ void rkc_private_fold(struct rkc_thread *thread)
     uint64_t mask;
     rkc_thread_signals_block(&mask);
     struct rkc_ring *ring = thread->ring;
-    uint64_t rate = atomic_load_explicit(&tree.rate, memory_order_relaxed);
+    double rate = (double)atomic_load_explicit(&tree.rate, memory_order_relaxed) * 0x1p-56;
     uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-    uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
-    struct running now = {.unit = 0};
-    for (; (int64_t)(head - tail) > 0; tail++) {
+    uint64_t head = thread->hot->head; /* the ring's may lag where a handler jumped away */
+    atomic_store_explicit(&ring->head, head, memory_order_release);
+    struct rkc_node *met = NULL;
+    for (; tail != head; tail++) {
         const struct rkc_record *record = &ring->record[tail % RKC_RING_RECORDS];
-        if (record->node != now.unit)
-            turn_to(&now, rkc_image_at(thread->base, record->node), record->node);
-        apply(&now, record->ticks, tail + 1, rate);
+        struct rkc_node *node = (void *)(uintptr_t)atomic_load_explicit(&record->node,
+                                                                        memory_order_relaxed);
+        uint64_t ticks = record->ticks;
+        if (RKC_UNLIKELY((int64_t)ticks < 0)) {
+            count(&rkc_image_header(tree.image)->clock_back);
+            ticks = 0;
+        }
+        struct rkc_node_sums *into = node->into;
+        apply(node, RKC_LIKELY(into != NULL) ? into : open_sums(node, &met), ticks, rate);
     }
-    atomic_store_explicit(&ring->tail, tail, memory_order_release);
+    close_sums(met, head);
+    atomic_store_explicit(&ring->tail, head, memory_order_release);
     rkc_tree_calibrate(0);
     rkc_thread_signals_restore(&mask);
 }

@@ -30,6 +30,10 @@ void rkc_tree_init(struct rkc_image *image, const struct rkc_tree_names *names, 
  * enough, or in any case with `force`. The fold does it, too. */
 void rkc_tree_calibrate(int force);
 
+/* Let the hot path go on from where the thread is, or keep it away while something must be
+ * looked at. */
+void rkc_tree_settle(struct rkc_thread *thread);
+
 /* Make a thread's root node. 0 or RKC_ENOMEM. */
 int rkc_tree_root(struct rkc_thread *thread);
 

@@ -1,6 +1,6 @@
 /* collect.c - one pass over the blocks finds regions and nodes, a second one the rings.
  * Nothing in the image is changed: what is still in a ring is added to copies, and skipped
- * where a node's `applied` says that it has it already. What is made of the nodes then is
+ * where a node's `applied` says that it has it already; the histogram may have it before. What is made of the nodes then is
  * in local.c. Every unit and count is checked: an image may be cut short or hostile.
  */
 #include "autoconf.h"
@@ -118,6 +118,7 @@ static void take_sums(struct rkc_local_node *local, const struct rkc_node *node)
     local->max = sums->max;
     local->square = (rkc_u128)sums->square_high << 64 | sums->square_low;
     local->applied = atomic_load_explicit(&sums->applied, memory_order_relaxed);
+    local->ahead = rkc_node_ahead(node);
 }
 
 static void take_node(struct collector *c, const struct rkc_node *node)
@@ -147,10 +148,14 @@ static void take_node(struct collector *c, const struct rkc_node *node)
     local->node = node;
     local->unit = unit;
     local->parent = parent_index;
+    local->root = parent_index == UINT32_MAX ? c->local->n_nodes - 1
+                                             : c->local->nodes[parent_index].root;
     local->path = (uint32_t)path;
     local->kind = c->local->paths.regions[region].kind;
     local->wait = c->local->paths.regions[region].flags & RKC_WAIT;
     take_sums(local, node);
+    if (c->view->live) /* caught in a fold that stands still: the times follow with its end */
+        local->visits += local->ahead;
     c->index_of[unit] = c->local->n_nodes;
 }
 
@@ -240,6 +245,15 @@ static struct rkc_local_node *node_at(const struct collector *c, uint32_t unit)
     return node->unit == unit ? node : NULL;
 }
 
+/* The node at an address in the process that wrote the image, or NULL. */
+static struct rkc_local_node *node_of(const struct collector *c, uint64_t address)
+{
+    uint64_t offset = address - c->header->base;
+    return offset < c->view->bytes && offset % RKC_UNIT == 0
+               ? node_at(c, (uint32_t)(offset / RKC_UNIT))
+               : NULL;
+}
+
 static void add_ticks(struct rkc_local_node *node, uint64_t ticks)
 {
     node->visits++;
@@ -271,35 +285,20 @@ static void add_pending(struct collector *c, const struct rkc_ring *ring)
         return;
     for (; tail != head; tail++) {
         const struct rkc_record *record = &ring->record[tail % RKC_RING_RECORDS];
-        struct rkc_local_node *node = node_at(c, record->node);
+        struct rkc_local_node *node = node_of(c, record->node);
+        uint64_t ticks = (int64_t)record->ticks < 0 ? 0 : record->ticks;
         if (!node) {
             c->broken = 1;
             continue;
         }
         if (tail + 1 <= node->applied)
             continue;
-        add_ticks(node, record->ticks);
-        if (keep_pending(c->local, (uint32_t)(node - c->local->nodes), record->ticks) != 0)
+        c->local->clock_back += (int64_t)record->ticks < 0;
+        add_ticks(node, ticks);
+        if (node->ahead > 0)
+            node->ahead--;
+        else if (keep_pending(c->local, (uint32_t)(node - c->local->nodes), ticks) != 0)
             c->failed = 1;
-    }
-}
-
-/* Give the nodes that are open the time so far. */
-static void add_open(struct collector *c, const struct rkc_ring *ring)
-{
-    struct rkc_local_node *node =
-        node_at(c, atomic_load_explicit(&ring->open, memory_order_acquire));
-    if (!atomic_load_explicit(&ring->live, memory_order_acquire))
-        return;
-    if (node && node->parent != UINT32_MAX && c->local->row.open_path == RKC_NO_PATH)
-        c->local->row.open_path = node->path;
-    if (c->view->live) /* a visit may count one moment, be in the ring the next: it would fall */
-        return;
-    while (node) {
-        int64_t ticks = (int64_t)(c->local->end_ticks - node->node->begin);
-        node->ticks += ticks > 0 ? (uint64_t)ticks : 0;
-        node->is_open = 1;
-        node = node->parent == UINT32_MAX ? NULL : &c->local->nodes[node->parent];
     }
 }
 
@@ -320,7 +319,33 @@ static void take_ring(struct collector *c, const struct rkc_block *block)
     }
     c->local->row.threads += (int32_t)uses;
     add_pending(c, ring);
-    add_open(c, ring);
+    root->is_open = atomic_load_explicit(&ring->live, memory_order_acquire) != 0;
+}
+
+/* Find the nodes that are open, from the threads' roots down, and give them the time so far. The
+ * row names the innermost one of the first thread that has any. */
+static void add_open(struct collector *c)
+{
+    const struct rkc_local_node *named = NULL;
+    for (uint32_t i = 0; i < c->local->n_nodes; i++) {
+        struct rkc_local_node *node = &c->local->nodes[i];
+        uint64_t begin = atomic_load_explicit(&node->node->begin, memory_order_acquire);
+        int is_root = node->parent == UINT32_MAX;
+        if (!is_root)
+            node->is_open = begin != RKC_NO_BEGIN && c->local->nodes[node->parent].is_open;
+        if (!node->is_open)
+            continue;
+        if (!is_root && (!named || node->root < named->root ||
+                         (node->root == named->root && node->node->depth > named->node->depth)))
+            named = node;
+        int64_t ticks = (int64_t)(c->local->end_ticks - begin);
+        if (!c->view->live) /* of a visit that counts one moment, is in the ring the next */
+            node->ticks += ticks > 0 ? (uint64_t)ticks : 0;
+    }
+    for (uint32_t i = 0; c->view->live && i < c->local->n_nodes; i++)
+        c->local->nodes[i].is_open = 0;
+    if (named)
+        c->local->row.open_path = named->path;
 }
 
 /* ---- the whole ---- */
@@ -361,6 +386,7 @@ static int collect(struct collector *c, int32_t rank)
     each_block(c, RKC_BLOCK_NODES, take_nodes);
     each_block(c, RKC_BLOCK_NOTE, take_note);
     each_block(c, RKC_BLOCK_THREAD, take_ring);
+    add_open(c);
     local->broken = c->broken;
     local->approximate = !image_rate(c->header);
     if (!c->failed && rkc_local_settle(local) != 0)

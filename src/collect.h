@@ -13,10 +13,12 @@
 struct rkc_local_node {
     const struct rkc_node *node;
     uint32_t unit, parent; /* parent: index, or UINT32_MAX */
+    uint32_t root;         /* index */
     uint32_t path;
     uint32_t next;         /* 1 + the next node of the same path */
     uint8_t kind, wait, is_open;
     uint64_t visits, ticks, min, max, applied;
+    uint32_t ahead; /* of its pending records its histogram has the first so many */
     rkc_u128 square;
     int64_t children_ticks, children_ns;  /* inclusive */
     int64_t mpi_ns, busy_elsewhere_ns;    /* of the children: in MPI; in MPI or waiting */
@@ -40,6 +42,7 @@ struct rkc_local {
     struct rkc_job job;        /* this rank's facts */
     uint64_t rate;             /* see clock.h */
     uint64_t end_ticks;        /* the last instant that the image knows of */
+    uint64_t clock_back; /* pending visits whose clock went backwards */
     int broken, approximate;
 
     struct rkc_local_node *nodes;

@@ -1,8 +1,14 @@
 /* hot.h - begin and end of a region when all is well; anything else goes to calltree.c.
  *
- * Order matters here. A begin stores its time before it becomes the open node; an end
- * leaves the node before it commits the visit by the release store of the ring's head, so
- * that a visit is never both open and counted.
+ * Order matters here, to whoever reads after a kill and to a signal handler that runs regions or
+ * jumps away. A node has a begin only while it is on the way up from the open one; an end clears it
+ * before it commits the visit by the release store of the ring's head, so that a visit is never both
+ * open and counted; and a record is whole before any head goes past it. Where a jump leaves the open
+ * node without a begin, its visit gets no time (calltree.c).
+ *
+ * A counter read waits for the loads before it, as far as they are not done after some 15 cycles,
+ * and hides no instruction beside it. So what decides a begin lies two loads deep, what can be
+ * looked at behind the counter is, and nothing is stored that can be found out from the rest.
  */
 #ifndef RKC_HOT_H
 #define RKC_HOT_H
@@ -13,55 +19,83 @@
 #define RKC_LIKELY(x) __builtin_expect(!!(x), 1)
 #define RKC_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* Whether the thread may take the hot path, which reads the counter without asking. */
-static inline int rkc_hot_ready(const struct rkc_thread *thread)
+/* A region that no node's pair has, nor 0. */
+#define RKC_NEVER_HOT UINT32_MAX
+
+/* Whether the hot path may be taken, which reads the counter without asking. */
+static inline int rkc_hot_ready(void)
 {
-    return thread && atomic_load_explicit(&thread->gate, memory_order_relaxed) == RKC_GATE_OPEN;
+    return rkc_gate() == RKC_GATE_OPEN;
 }
 
-static inline struct rkc_node *rkc_hot_open(const struct rkc_thread *thread)
+/* The sibling that followed the expected node the last time, if it is of `region`, else NULL. */
+static inline struct rkc_node *rkc_hot_sibling(struct rkc_hot *hot, uint32_t region)
 {
-    return rkc_image_at(thread->base,
-                        atomic_load_explicit(&thread->ring->open, memory_order_relaxed));
-}
-
-/* The child of the open node for `region`, if it is the one begun last or the one that
- * followed that the last time; else NULL. */
-static inline struct rkc_node *rkc_hot_child(struct rkc_thread *thread, uint32_t region)
-{
-    struct rkc_node *open = rkc_hot_open(thread);
-    struct rkc_node *last = rkc_image_at(thread->base, open->last);
-    if (RKC_LIKELY(last->region == region))
-        return last;
-    struct rkc_node *follow = rkc_image_at(thread->base, last->follow);
-    if (follow->region != region)
+    uint64_t follow = hot->next->follow;
+    if (rkc_pair_region(follow) != region)
         return NULL;
-    open->last = last->follow;
-    return follow;
+    hot->open->last = follow;
+    return rkc_image_at(hot->base, rkc_pair_unit(follow));
 }
 
-/* Begin a visit of a child of the open node, now. */
-static inline void rkc_hot_begin(struct rkc_thread *thread, struct rkc_node *node)
+static inline void rkc_hot_expect(struct rkc_hot *hot, uint64_t pair)
 {
-    uint32_t unit = rkc_image_unit(thread->base, node);
-    node->begin = rkc_clock_counter();
-    atomic_store_explicit(&thread->ring->open, unit, memory_order_release);
+    hot->next = rkc_image_at(hot->base, rkc_pair_unit(pair));
+    hot->next_region = rkc_pair_region(pair);
 }
 
-/* Commit a visit of the open node `node` that ends at `now`. A full ring is folded before it
- * is written to: a signal handler that jumps away after the commit would skip a fold there. */
-static inline void rkc_hot_end(struct rkc_thread *thread, struct rkc_node *node, uint64_t now)
+/* Begin a visit of the open node's child for `region`, now, if it is the one begun last or the
+ * one that followed that the last time. Returns it, or NULL when nothing was done. What is looked
+ * at behind the clock can only differ when a signal handler came between. */
+static inline struct rkc_node *rkc_hot_begin(struct rkc_hot *hot, uint32_t region)
 {
-    struct rkc_ring *ring = thread->ring;
-    uint64_t ticks = now - node->begin;
-    uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
-    if (RKC_UNLIKELY(head % RKC_RING_RECORDS == 0))
-        rkc_private_fold(thread);
+    struct rkc_node *node = hot->next;
+    if (RKC_UNLIKELY(hot->next_region != region)) {
+        node = rkc_hot_sibling(hot, region);
+        if (!node)
+            return NULL;
+    }
+    uint64_t now = rkc_clock_counter();
+    if (RKC_UNLIKELY(rkc_pair_region(node->self) != region || node->up != hot->open))
+        return NULL;
+    hot->open = node;
+    atomic_signal_fence(memory_order_release);
+    atomic_store_explicit(&node->begin, now, memory_order_relaxed);
+    rkc_hot_expect(hot, node->last);
+    return node;
+}
+
+/* The same as rkc_hot_end, where the ring is full: it is folded before it is written to, for a
+ * signal handler that jumps away after the commit would skip a fold there. */
+RKC_API void rkc_private_end_full(struct rkc_hot *hot, struct rkc_node *node, uint32_t region,
+                                  uint64_t now);
+
+static inline void rkc_hot_commit(struct rkc_hot *hot, struct rkc_node *node, uint32_t region,
+                                  uint64_t now)
+{
+    struct rkc_ring *ring = hot->ring;
+    uint64_t head = hot->head;
     struct rkc_record *record = &ring->record[head % RKC_RING_RECORDS];
-    record->node = atomic_load_explicit(&ring->open, memory_order_relaxed);
-    record->ticks = ticks;
-    atomic_store_explicit(&ring->open, node->parent, memory_order_relaxed);
+    record->ticks = now - atomic_load_explicit(&node->begin, memory_order_relaxed);
+    atomic_store_explicit(&record->node, (uintptr_t)node, memory_order_relaxed);
+    atomic_store_explicit(&node->begin, RKC_NO_BEGIN, memory_order_relaxed);
+    atomic_signal_fence(memory_order_release);
+    hot->open = node->up;
+    hot->next = node;
+    hot->next_region = region;
+    atomic_signal_fence(memory_order_release);
+    hot->head = head + 1;
     atomic_store_explicit(&ring->head, head + 1, memory_order_release);
+}
+
+/* Commit a visit of the open node `node`, which is of `region`, that ends at `now`. */
+static inline void rkc_hot_end(struct rkc_hot *hot, struct rkc_node *node, uint32_t region,
+                               uint64_t now)
+{
+    if (RKC_LIKELY(hot->head % RKC_RING_RECORDS))
+        rkc_hot_commit(hot, node, region, now);
+    else
+        rkc_private_end_full(hot, node, region, now);
 }
 
 #endif

@@ -10,8 +10,11 @@
  *   - a node's sums exist twice; the copy with the larger `applied` holds, the other is
  *     being written. `applied` is the number of the last ring record that went into it, so
  *     a reader knows of each pending record whether the node has it already;
- *   - the histogram is brought up to date after the sums; the copy in force says which
- *     bucket must have which value, and a reader puts it there.
+ *   - the histogram exists once and may be ahead of the sums, by the first so many of the
+ *     node's pending records as its buckets hold more than the visits.
+ *
+ * A record's node is an address in the process that wrote it, to spare it the arithmetic. The
+ * header's `base` says where the image lay there.
  */
 #ifndef RKC_IMAGE_H
 #define RKC_IMAGE_H
@@ -28,12 +31,12 @@
 #define RKC_IMAGE_ORDER 0x01020304u
 
 enum {
-    RKC_IMAGE_LAYOUT = 1,
+    RKC_IMAGE_LAYOUT = 2,
     RKC_UNIT = 64,
     RKC_HEADER_SIZE = 4096,
     RKC_NIL_UNIT = RKC_HEADER_SIZE / RKC_UNIT, /* a node that is nobody's, never counted */
     RKC_BLOCKS_START = 2 * RKC_HEADER_SIZE,
-    RKC_RING_RECORDS = 512,
+    RKC_RING_RECORDS = 1024,
     RKC_NODES_PER_BLOCK = 24,
     RKC_DEPTH_MAX = 256,
     RKC_NAMES_MAX = 8192,
@@ -65,6 +68,7 @@ struct rkc_image_header {
     uint32_t header_bytes, node_bytes, ring_records, time_buckets;
     _Atomic uint64_t used, backed; /* bytes; no byte beyond `backed` may be touched */
     uint64_t reserve;
+    uint64_t base; /* address of the image in its process */
 
     int32_t pid;
     uint32_t uid;
@@ -112,36 +116,46 @@ struct rkc_region_block {
     char text[];
 };
 
+/* Not 0: the clock of a test, or of a machine that just started, may begin there. */
+#define RKC_NO_BEGIN UINT64_MAX
+
 struct rkc_node_sums {
     uint64_t visits; /* timed ones */
     uint64_t sum, min, max; /* ticks */
     uint64_t square_low, square_high;
-    uint64_t redo;             /* bucket << 32 | what hist[bucket] must be */
     _Atomic uint64_t applied;  /* 1 + number of the last ring record in here */
 };
 
+/* A pair is a node's unit and the unit of its region, unit << 32 | region, in one word, so that
+ * both change at once. Where a visit needs more care than the hot path takes, the region is 0. */
+
 struct rkc_node {
-    uint32_t parent, region; /* units */
-    uint32_t last;           /* the child begun last; RKC_NIL_UNIT when none */
-    uint32_t follow;         /* the sibling begun after this one the last time */
-    uint32_t child, next;    /* list of children */
-    uint32_t index;          /* an RKC_BLOCK_INDEX once they are many */
-    uint32_t children;
-    uint64_t begin;          /* ticks of the open visit's begin */
+    /* What begin and end touch. */
+    _Atomic uint64_t begin;  /* ticks of the open visit's begin, or RKC_NO_BEGIN */
+    uint64_t self;           /* pair */
+    struct rkc_node *up;     /* the parent */
+    uint64_t last;           /* pair: the child begun last; RKC_NIL_UNIT and 0 when none */
+    uint64_t follow;         /* pair: the sibling begun after this one the last time */
+    uint32_t region, depth;  /* region: unit */
     uint32_t recursion;      /* open visits inside the open visit */
     uint32_t traffic;        /* an RKC_BLOCK_TRAFFIC, or 0 */
     _Atomic uint64_t inner;  /* visits inside a visit of the same call path: counted, not timed */
-    _Atomic uint32_t unclosed;
-    uint32_t depth;
 
     struct rkc_node_sums sums[2];
+    struct rkc_node_sums *into;  /* the copy that a fold at work writes, or NULL */
+    struct rkc_node *also;       /* the node that the fold met before */
 
     uint32_t hist[RKC_TIME_BUCKETS];
 
+    uint32_t parent;         /* unit */
+    uint32_t child, next;    /* list of children */
+    uint32_t index;          /* an RKC_BLOCK_INDEX once they are many */
+    uint32_t children;
+    _Atomic uint32_t unclosed;
     _Atomic uint64_t sampled_out;
     uint32_t high; /* an RKC_BLOCK_HIGH, or 0 */
     uint32_t turn; /* visits begun, where only some are timed */
-    uint32_t zero[12];
+    uint32_t zero[6];
 };
 
 _Static_assert(sizeof(struct rkc_node) == 10 * RKC_UNIT, "nodes are whole units");
@@ -176,20 +190,19 @@ struct rkc_traffic {
 };
 
 struct rkc_record {
-    uint32_t node, zero;
-    uint64_t ticks;
+    _Atomic uint64_t node; /* address */
+    uint64_t ticks;        /* negative where the clock went backwards: counts as 0 */
 };
 
 struct rkc_ring {
     struct rkc_block block;
     _Atomic uint64_t head; /* records written */
-    _Atomic uint32_t open; /* unit of the innermost open node */
-    uint32_t root;
     _Atomic uint64_t tail; /* records folded */
     _Atomic int32_t tid;
     _Atomic uint32_t live; /* 1 while a thread owns it */
     _Atomic uint64_t uses; /* threads that have owned it */
-    uint64_t zero[3];
+    uint32_t root, zero;
+    uint64_t zeros[3];
     struct rkc_record record[RKC_RING_RECORDS];
 };
 
@@ -230,12 +243,36 @@ static inline struct rkc_image_header *rkc_image_header(const struct rkc_image *
     return (struct rkc_image_header *)(void *)image->base;
 }
 
+static inline uint64_t rkc_pair(uint32_t unit, uint32_t region)
+{
+    return (uint64_t)unit << 32 | region;
+}
+
+static inline uint32_t rkc_pair_unit(uint64_t pair)
+{
+    return (uint32_t)(pair >> 32);
+}
+
+static inline uint32_t rkc_pair_region(uint64_t pair)
+{
+    return (uint32_t)pair;
+}
+
 /* The copy of a node's sums in force. */
 static inline const struct rkc_node_sums *rkc_node_current(const struct rkc_node *node)
 {
     uint64_t first = atomic_load_explicit(&node->sums[0].applied, memory_order_acquire);
     uint64_t second = atomic_load_explicit(&node->sums[1].applied, memory_order_acquire);
     return &node->sums[second > first];
+}
+
+/* How many of its pending records a node's histogram has already, whatever its upper halves say. */
+static inline uint32_t rkc_node_ahead(const struct rkc_node *node)
+{
+    uint32_t counted = 0;
+    for (unsigned bucket = 0; bucket < RKC_TIME_BUCKETS; bucket++)
+        counted += node->hist[bucket];
+    return counted - (uint32_t)rkc_node_current(node)->visits;
 }
 
 /** Make an image, in anonymous memory or behind a new file in `spool_dir`.

@@ -229,7 +229,7 @@ static int fill_notes(struct rkc_local *local)
         uint64_t count;
     } counts[] = {
         {RKC_NOTE_LOST, atomic_load(&header->lost)},
-        {RKC_NOTE_CLOCK, atomic_load(&header->clock_back)},
+        {RKC_NOTE_CLOCK, atomic_load(&header->clock_back) + local->clock_back},
         {RKC_NOTE_DEPTH, atomic_load(&header->overdeep)},
         {RKC_NOTE_NODES, overnodes},
         {RKC_NOTE_NAMES, in_other > overnodes ? in_other - overnodes : 0},
@@ -256,23 +256,34 @@ int rkc_local_settle(struct rkc_local *local)
 
 /* ---- for others to use ---- */
 
+/* Add a node's histogram, as far as the fold has come. */
+static void add_node_hist(const struct rkc_local *local, const struct rkc_local_node *from,
+                          uint64_t *time)
+{
+    const struct rkc_node *node = from->node;
+    const struct rkc_high_block *high = block_at(local, node->high, RKC_BLOCK_HIGH, sizeof *high);
+    uint64_t counted = 0;
+    int full = -1;
+    for (int bucket = 0; bucket < RKC_TIME_BUCKETS; bucket++) {
+        uint64_t n = node->hist[bucket] + (high ? (uint64_t)high->hist[bucket] << 32 : 0);
+        time[bucket] += n;
+        counted += n;
+        if (node->hist[bucket] == UINT32_MAX)
+            full = bucket;
+    }
+    /* A fold that ended between carrying a bucket and emptying it has counted it twice. */
+    if (full >= 0 && counted > from->visits && (counted - from->visits) >> 31)
+        time[full] -= UINT64_C(1) << 32;
+}
+
 void rkc_local_hist(const struct rkc_local *local, uint32_t path, struct rkc_path_hist *hist)
 {
     memset(hist, 0, sizeof *hist);
     hist->visit_sumsq_ns2 = local->sumsq_ns2[path];
     for (uint32_t i = local->first_node[path]; i; i = local->nodes[i - 1].next) {
-        const struct rkc_node *node = local->nodes[i - 1].node;
-        const struct rkc_high_block *high =
-            block_at(local, node->high, RKC_BLOCK_HIGH, sizeof *high);
-        const struct rkc_node_sums *sums = rkc_node_current(node);
-        uint32_t redo = (uint32_t)(sums->redo >> 32);
-        for (unsigned bucket = 0; bucket < RKC_TIME_BUCKETS; bucket++) {
-            uint32_t low = node->hist[bucket];
-            if (bucket == redo && sums->visits)
-                low = (uint32_t)sums->redo;
-            hist->time[bucket] += low + (high ? (uint64_t)high->hist[bucket] << 32 : 0);
-        }
-        const struct rkc_traffic *traffic = traffic_of(local, node);
+        const struct rkc_local_node *node = &local->nodes[i - 1];
+        add_node_hist(local, node, hist->time);
+        const struct rkc_traffic *traffic = traffic_of(local, node->node);
         for (unsigned bucket = 0; traffic && bucket < RKC_SIZE_BUCKETS; bucket++)
             hist->size[bucket] += atomic_load_explicit(&traffic->size[bucket], memory_order_relaxed);
     }

@@ -4,6 +4,7 @@
 
 #include "region.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "hot.h"
@@ -13,7 +14,9 @@
  * their time must not be taken for the program's. */
 enum { SLOTS = 2 * RKC_NAMES_MAX, MPI_NAMES_MAX = 1024, HANDLES = RKC_NAMES_MAX + MPI_NAMES_MAX };
 
-struct rkc_region rkc_region_nothing;
+_Static_assert(offsetof(struct rkc_region, unit) == 0, "region.h reads it there");
+
+struct rkc_region rkc_region_nothing = {.hot = RKC_NEVER_HOT};
 
 static struct {
     struct rkc_image *image;
@@ -90,7 +93,7 @@ static struct rkc_region *add(enum rkc_region_kind kind, const char *name, uint3
         return NULL;
     struct rkc_region *region = &table.handle[table.n];
     region->unit = wanted ? rkc_image_unit(table.image->base, block) : 0;
-    region->hot = region->unit;
+    region->hot = wanted ? region->unit : RKC_NEVER_HOT;
     region->hash = hash;
     region->name = block->text;
     region->length = length;
@@ -175,10 +178,10 @@ struct rkc_region *rkc_private_mpi_region(const char *name)
 
 struct rkc_node *rkc_private_begin(struct rkc_region *region)
 {
-    if (!region->unit || !rkc_thread_alive())
+    if (!region->unit)
         return NULL;
-    struct rkc_thread *thread = rkc_private_thread;
-    if (!thread || !atomic_load_explicit(&thread->gate, memory_order_relaxed))
+    struct rkc_thread *thread = rkc_thread_own();
+    if (!thread)
         thread = rkc_thread_attach();
     if (!thread)
         return NULL;
@@ -189,49 +192,47 @@ struct rkc_node *rkc_private_begin(struct rkc_region *region)
 
 int rkc_private_end(struct rkc_region *region, uint64_t now)
 {
-    struct rkc_thread *thread = rkc_private_thread;
-    if (!region->unit || !rkc_thread_alive())
+    if (!region->unit)
         return RKC_EOFF;
-    if (!thread || !atomic_load_explicit(&thread->gate, memory_order_relaxed))
+    struct rkc_thread *thread = rkc_thread_own();
+    if (!thread)
         thread = rkc_thread_attach();
     return thread ? rkc_tree_end(thread, region->unit, now) : RKC_EOFF;
 }
 
-void rkc_region_begin(struct rkc_region *region)
+/* A handle comes from a library that has begun to record, or will not: a gate that is shut stays
+ * so. What needs care is called last, so that the hot path saves no register. */
+void (rkc_region_begin)(struct rkc_region *region)
 {
-    struct rkc_thread *thread = rkc_private_thread;
-    if (RKC_UNLIKELY(!region || !region->unit))
+    uint32_t gate = rkc_gate();
+    if (RKC_UNLIKELY(!gate || !region))
         return;
-    if (RKC_LIKELY(rkc_hot_ready(thread))) {
-        struct rkc_node *node = rkc_hot_child(thread, region->hot);
-        if (RKC_LIKELY(node != NULL)) {
-            rkc_hot_begin(thread, node);
-            return;
-        }
-    }
+    if (RKC_LIKELY(gate == RKC_GATE_OPEN && rkc_hot_begin(&rkc_private_hot, region->hot)))
+        return;
     rkc_private_begin(region);
 }
 
-/* Whether the innermost open node is this region's and its end needs no care. */
-static inline int ends_plainly(const struct rkc_node *node, uint64_t now)
+static __attribute__((noinline)) void end_by_clock(struct rkc_region *region)
 {
-    return !node->recursion && (int64_t)(now - node->begin) >= 0;
+    rkc_private_end(region, rkc_clock_ticks());
 }
 
-void rkc_region_end(struct rkc_region *region)
+void (rkc_region_end)(struct rkc_region *region)
 {
-    if (RKC_UNLIKELY(!region || !region->unit))
+    struct rkc_hot *hot = &rkc_private_hot;
+    uint32_t gate = rkc_gate();
+    if (RKC_UNLIKELY(!gate || !region))
         return;
-    struct rkc_thread *thread = rkc_private_thread;
-    if (RKC_LIKELY(rkc_hot_ready(thread))) {
-        uint64_t now = rkc_clock_counter();
-        struct rkc_node *node = rkc_hot_open(thread);
-        if (RKC_LIKELY(node->region == region->unit && ends_plainly(node, now))) {
-            rkc_hot_end(thread, node, now);
-            return;
-        }
+    if (RKC_UNLIKELY(gate != RKC_GATE_OPEN)) {
+        end_by_clock(region);
+        return;
     }
-    rkc_private_end(region, rkc_clock_ticks());
+    uint64_t now = rkc_clock_counter();
+    struct rkc_node *node = hot->open;
+    if (RKC_LIKELY(rkc_pair_region(node->self) == region->hot))
+        rkc_hot_end(hot, node, region->hot, now);
+    else
+        rkc_private_end(region, now);
 }
 
 /* strcmp(text, name) == 0 where the length of `text` is known, eight bytes at a time. What
@@ -262,14 +263,12 @@ __attribute__((no_sanitize("address"))) static inline int same_text(const char *
 #endif
 }
 
-/* Whether a node is the user region of this name, and one timed at each visit. */
-static inline int is_named(const struct rkc_thread *thread, const struct rkc_node *node,
-                           const char *name)
+/* Whether the unit is that of the user region of this name, and one timed at each visit. */
+static inline int is_named(const struct rkc_hot *hot, uint32_t unit, const char *name)
 {
-    if (RKC_UNLIKELY(node->region == UINT32_MAX))
-        return 0;
-    const struct rkc_region_block *block = rkc_image_at(thread->base, node->region);
-    return same_text(block->text, name, block->name_bytes) && block->kind == RKC_REGION_USER &&
+    const struct rkc_region_block *block = rkc_image_at(hot->base, unit);
+    return unit && same_text(block->text, name, block->name_bytes) &&
+           block->kind == RKC_REGION_USER &&
            atomic_load_explicit(&block->every, memory_order_relaxed) <= 1;
 }
 
@@ -289,40 +288,35 @@ static int find_named(const char *name, struct rkc_region **region)
 
 int rkc_begin(const char *name)
 {
-    struct rkc_thread *thread = rkc_private_thread;
-    if (RKC_LIKELY(rkc_hot_ready(thread) && name)) {
-        struct rkc_node *open = rkc_hot_open(thread);
-        struct rkc_node *node = rkc_image_at(thread->base, open->last);
-        if (RKC_LIKELY(is_named(thread, node, name))) {
-            rkc_hot_begin(thread, node);
-            return 0;
+    struct rkc_hot *hot = &rkc_private_hot;
+    if (RKC_LIKELY(rkc_hot_ready() && name)) {
+        uint32_t unit = hot->next_region;
+        if (RKC_UNLIKELY(!is_named(hot, unit, name))) {
+            unit = rkc_pair_region(hot->next->follow);
+            if (!is_named(hot, unit, name))
+                unit = RKC_NEVER_HOT;
         }
-        uint32_t follow = node->follow;
-        node = rkc_image_at(thread->base, follow);
-        if (is_named(thread, node, name)) {
-            open->last = follow;
-            rkc_hot_begin(thread, node);
+        if (RKC_LIKELY(rkc_hot_begin(hot, unit)))
             return 0;
-        }
     }
     struct rkc_region *region;
     int status = find_named(name, &region);
     if (status)
         return status;
     rkc_private_begin(region);
-    thread = rkc_private_thread;
-    return thread && !(atomic_load(&thread->gate) & RKC_GATE_PAUSED) ? 0 : RKC_EOFF;
+    return rkc_thread_own() && !(rkc_gate() & RKC_GATE_PAUSED) ? 0 : RKC_EOFF;
 }
 
 int rkc_end(const char *name)
 {
-    struct rkc_thread *thread = rkc_private_thread;
+    struct rkc_hot *hot = &rkc_private_hot;
     uint64_t now = 0;
-    if (RKC_LIKELY(rkc_hot_ready(thread) && name)) {
+    if (RKC_LIKELY(rkc_hot_ready() && name)) {
         now = rkc_clock_counter();
-        struct rkc_node *node = rkc_hot_open(thread);
-        if (RKC_LIKELY(is_named(thread, node, name) && ends_plainly(node, now))) {
-            rkc_hot_end(thread, node, now);
+        struct rkc_node *node = hot->open;
+        uint32_t unit = rkc_pair_region(node->self);
+        if (RKC_LIKELY(is_named(hot, unit, name))) {
+            rkc_hot_end(hot, node, unit, now);
             return 0;
         }
     }
@@ -352,7 +346,7 @@ int rkc_region_every(struct rkc_region *region, unsigned n)
     if (!region->unit || !rkc_thread_alive())
         return 0;
     atomic_store_explicit(&region->every, n, memory_order_relaxed);
-    region->hot = n > 1 ? 0 : region->unit;
+    region->hot = n > 1 ? RKC_NEVER_HOT : region->unit;
     atomic_store_explicit(&block_of(region)->every, n, memory_order_relaxed);
     return 0;
 }

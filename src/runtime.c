@@ -123,23 +123,25 @@ static void start_clock(struct rkc_image_header *header, uint64_t rate)
 
 /* A tree of one region that is its own parent and child, so that each begin finds it and
  * each end comes back to it. */
-static void make_scratch_tree(struct rkc_thread *thread, char *memory)
+static void make_scratch_tree(struct rkc_thread *thread, struct rkc_hot *hot, char *memory)
 {
     struct rkc_node *node = (void *)(memory + RKC_UNIT);
     thread->base = memory;
     thread->ring = (void *)(memory + RKC_UNIT + sizeof *node);
-    node->region = node->parent = node->last = 1;
-    atomic_store(&thread->ring->open, 1u);
-    atomic_store(&thread->gate, RKC_GATE_OPEN);
+    node->up = node;
+    node->self = node->last = rkc_pair(1, 1);
+    *hot = (struct rkc_hot){.open = node, .next = node, .next_region = 1, .ring = thread->ring,
+                            .base = memory, .thread = thread};
+    thread->hot = hot;
 }
 
 /* Ticks for as many begins and ends as the ring holds, and the fold of what it held before. */
-static uint64_t time_pairs(struct rkc_thread *thread)
+static uint64_t time_pairs(struct rkc_hot *hot)
 {
     uint64_t from = rkc_clock_ticks();
-    for (int i = 0; i < RKC_RING_RECORDS && rkc_hot_ready(thread); i++) {
-        rkc_hot_begin(thread, rkc_hot_child(thread, 1));
-        rkc_hot_end(thread, rkc_hot_open(thread), rkc_clock_ticks());
+    for (int i = 0; i < RKC_RING_RECORDS && rkc_gate(); i++) {
+        rkc_hot_begin(hot, 1);
+        rkc_hot_end(hot, hot->open, 1, rkc_clock_ticks());
     }
     return rkc_clock_ticks() - from;
 }
@@ -150,14 +152,15 @@ static void measure_cost(struct rkc_image_header *header, uint64_t rate)
 {
     size_t bytes = RKC_UNIT + sizeof(struct rkc_node) + sizeof(struct rkc_ring);
     char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    struct rkc_thread thread = {.gate = 0};
+    struct rkc_thread thread = {.hot = NULL};
+    struct rkc_hot hot;
     uint64_t least = UINT64_MAX;
     if (memory == MAP_FAILED)
         return;
-    make_scratch_tree(&thread, memory);
-    time_pairs(&thread);
+    make_scratch_tree(&thread, &hot, memory);
+    time_pairs(&hot);
     for (int i = 0; i < 2; i++) {
-        uint64_t ticks = time_pairs(&thread);
+        uint64_t ticks = time_pairs(&hot);
         least = ticks < least ? ticks : least;
     }
     munmap(memory, bytes);
@@ -327,8 +330,8 @@ void rkc_private_stop(enum rkc_state state)
     struct rkc_image_header *header = rkc_image_header(&run.image);
     if (!rkc_private_recording())
         return;
-    if (rkc_private_thread && atomic_load(&rkc_private_thread->gate))
-        rkc_private_fold(rkc_private_thread);
+    if (rkc_thread_own())
+        rkc_private_fold(rkc_thread_own());
     rkc_clock_read(&header->clock.end);
     atomic_store_explicit(&header->clock.ended, 1, memory_order_release);
     atomic_store(&header->state, state);

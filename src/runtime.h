@@ -17,8 +17,8 @@
 /* A region as the program's handle points to it. Lives outside the image, since a forked
  * child may still hold it. */
 struct rkc_region {
-    uint32_t unit;  /* of its block in the image; 0: not recorded */
-    uint32_t hot;   /* the same, or 0 when each begin must be looked at */
+    uint32_t unit;  /* of its block in the image; 0: not recorded; region.h looks at it */
+    uint32_t hot;   /* the same, or RKC_NEVER_HOT when each begin and end must be looked at */
     _Atomic uint32_t every;
     uint32_t hash;
     const char *name;

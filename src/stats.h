@@ -20,6 +20,18 @@ static inline unsigned rkc_time_bucket(uint64_t ns)
     return bucket < RKC_TIME_BUCKETS ? bucket : RKC_TIME_BUCKETS - 1;
 }
 
+/* The same for a duration that is not negative and was scaled from ticks: an octave and its half
+ * are the exponent and the first bit of the fraction. */
+static inline unsigned rkc_time_bucket_scaled(double ns)
+{
+    uint64_t bits;
+    __builtin_memcpy(&bits, &ns, sizeof bits);
+    uint64_t bucket = (bits >> 51) - 2 * 1023;
+    if (__builtin_expect(bucket - 2 < RKC_TIME_BUCKETS - 2, 1))
+        return (unsigned)bucket;
+    return ns < 2 ? 0 : RKC_TIME_BUCKETS - 1;
+}
+
 /* The least ns that falls into a bucket; for RKC_TIME_BUCKETS, INT64_MAX. Bucket b holds
  * edge(b) <= ns < edge(b + 1), and as bucket 1 is empty its edge is that of bucket 2. */
 int64_t rkc_time_bucket_edge(unsigned bucket);

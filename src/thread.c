@@ -1,5 +1,5 @@
-/* thread.c - the structs of all threads lie in one mapping that fork wipes: a child, made
- * by a raw clone or not, finds every gate shut and the word `alive` zero. */
+/* thread.c - fork wipes the gate and the structs of all threads: a child, made by a raw clone or
+ * not, finds the gate shut. */
 #include "autoconf.h"
 
 #include "thread.h"
@@ -14,17 +14,25 @@
 #include "calltree.h"
 #include "log.h"
 
-_Thread_local struct rkc_thread *rkc_private_thread
-    __attribute__((tls_model("initial-exec")));
-
 struct table {
-    _Atomic uint32_t alive;
-    uint32_t paused;
     uint32_t n_slots;
     uint32_t free_slot; /* 1 + the first free one */
-    char fill[112];     /* slots begin on a cache line of their own */
     struct rkc_thread slot[];
 };
+
+struct rkc_gate_page rkc_private_gate;
+extern struct rkc_gate_page rkc_gate_here __attribute__((alias("rkc_private_gate")));
+
+/* A thread that has not been seen is in a node that no region begins or ends in. */
+static struct rkc_node nowhere;
+#define NOWHERE {.open = &nowhere, .next = &nowhere}
+
+_Thread_local struct rkc_hot rkc_private_hot __attribute__((tls_model("initial-exec"))) = NOWHERE;
+
+void rkc_thread_forget(void)
+{
+    rkc_private_hot = (struct rkc_hot)NOWHERE;
+}
 
 static struct {
     struct table *table;
@@ -64,7 +72,7 @@ void rkc_thread_unlock(void)
 
 int rkc_thread_alive(void)
 {
-    return threads.table && atomic_load_explicit(&threads.table->alive, memory_order_acquire);
+    return atomic_load_explicit(&rkc_gate_here.gate, memory_order_acquire) != 0;
 }
 
 int rkc_thread_grow_hidden(struct rkc_thread *thread)
@@ -104,13 +112,12 @@ static void give_back(struct table *table, struct rkc_thread *thread)
 static void thread_ends(void *arg)
 {
     struct rkc_thread *thread = arg;
-    if (!rkc_thread_alive() || rkc_private_thread != thread)
+    if (rkc_thread_own() != thread)
         return;
-    rkc_private_thread = NULL;
     rkc_tree_close(thread, rkc_clock_ticks());
-    atomic_store_explicit(&thread->gate, 0, memory_order_relaxed);
+    rkc_thread_forget();
+    thread->hot = NULL;
     atomic_store_explicit(&thread->ring->live, 0, memory_order_release);
-    thread->mpi_frame = NULL;
     free_hidden(thread);
     give_back(threads.table, thread);
 }
@@ -118,9 +125,7 @@ static void thread_ends(void *arg)
 /* Kernels before 4.14 cannot wipe; there the C library's fork tells us. */
 static void wipe(void)
 {
-    if (threads.table)
-        memset(threads.table, 0, sizeof *threads.table);
-    rkc_private_thread = NULL;
+    atomic_store(&rkc_gate_here.gate, 0);
 }
 
 int rkc_thread_init(struct rkc_image *image)
@@ -134,41 +139,30 @@ int rkc_thread_init(struct rkc_image *image)
         munmap(memory, bytes);
         return RKC_ENOMEM;
     }
-    if (madvise(memory, bytes, MADV_WIPEONFORK) != 0)
+    if (madvise(memory, bytes, MADV_WIPEONFORK) != 0 ||
+        madvise(&rkc_private_gate, sizeof rkc_private_gate, MADV_WIPEONFORK) != 0)
         pthread_atfork(NULL, NULL, wipe);
     threads.table = memory;
     threads.image = image;
-    atomic_store_explicit(&threads.table->alive, 1, memory_order_release);
+    uint32_t clock = rkc_private_clock_source == RKC_CLOCK_GETTIME ? RKC_GATE_CLOCK : 0;
+    atomic_store_explicit(&rkc_gate_here.gate, RKC_GATE_OPEN | clock, memory_order_release);
     return 0;
 }
 
 void rkc_thread_stop(void)
 {
-    struct table *table = threads.table;
-    if (!rkc_thread_alive())
-        return;
-    atomic_store_explicit(&table->alive, 0, memory_order_release);
-    for (uint32_t i = 0; i < table->n_slots; i++)
-        atomic_store_explicit(&table->slot[i].gate, 0, memory_order_relaxed);
+    if (rkc_thread_alive())
+        atomic_store_explicit(&rkc_gate_here.gate, 0, memory_order_release);
 }
 
 void rkc_thread_pause(int paused)
 {
-    if (!rkc_thread_alive())
-        return;
-    rkc_thread_lock();
-    struct table *table = threads.table;
-    table->paused = paused ? RKC_GATE_PAUSED : 0;
-    for (uint32_t i = 0; i < table->n_slots; i++) {
-        _Atomic uint32_t *gate = &table->slot[i].gate;
-        if (!atomic_load_explicit(gate, memory_order_relaxed))
-            continue;
-        if (paused)
-            atomic_fetch_or_explicit(gate, RKC_GATE_PAUSED, memory_order_relaxed);
-        else
-            atomic_fetch_and_explicit(gate, ~(uint32_t)RKC_GATE_PAUSED, memory_order_relaxed);
-    }
-    rkc_thread_unlock();
+    uint32_t gate = rkc_gate(), wanted;
+    do {
+        if (!gate)
+            return;
+        wanted = paused ? gate | RKC_GATE_PAUSED : gate & ~(uint32_t)RKC_GATE_PAUSED;
+    } while (!atomic_compare_exchange_weak(&rkc_gate_here.gate, &gate, wanted));
 }
 
 /* A slot to use: one that a thread left, with its ring, or a new one. Lock held. */
@@ -215,16 +209,6 @@ static struct rkc_thread *find_slot(struct table *table)
     return NULL;
 }
 
-/* From here on the thread takes the hot path. Under the lock, so that no pause is missed. */
-static void open_gate(struct table *table, struct rkc_thread *thread)
-{
-    uint32_t clock = rkc_private_clock_source == RKC_CLOCK_GETTIME ? RKC_GATE_CLOCK : 0;
-    rkc_thread_lock();
-    atomic_store_explicit(&thread->gate, RKC_GATE_OPEN | clock | table->paused,
-                          memory_order_release);
-    rkc_thread_unlock();
-}
-
 static struct rkc_thread *attach(struct table *table)
 {
     struct rkc_thread *thread = find_slot(table);
@@ -234,13 +218,16 @@ static struct rkc_thread *attach(struct table *table)
     atomic_store_explicit(&ring->tid, (int32_t)syscall(SYS_gettid), memory_order_relaxed);
     atomic_fetch_add_explicit(&ring->uses, 1, memory_order_relaxed);
     struct rkc_node *root = rkc_image_at(thread->base, ring->root);
-    root->begin = rkc_clock_ticks();
+    atomic_store_explicit(&root->begin, rkc_clock_ticks(), memory_order_relaxed);
     atomic_store_explicit(&ring->live, 1, memory_order_release);
     if (atomic_load_explicit(&ring->uses, memory_order_relaxed) == 1)
         rkc_image_publish(&ring->block);
-    rkc_private_thread = thread;
     pthread_setspecific(threads.key, thread);
-    open_gate(table, thread);
+    thread->hot = &rkc_private_hot;
+    rkc_private_hot = (struct rkc_hot){
+        .open = root, .ring = ring, .head = atomic_load(&ring->head),
+        .base = thread->base, .thread = thread};
+    rkc_tree_settle(thread);
     return thread;
 }
 

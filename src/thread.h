@@ -1,8 +1,8 @@
 /* thread.h - what the library keeps for each thread of the program, outside the image.
  *
- * A thread finds its struct through one thread-local pointer. The structs lie in memory
- * that a forked child finds zeroed, so that everything is off there without a check of
- * its own: `gate` is the one word the hot path looks at.
+ * What the hot path needs lies in thread-local storage, within two loads of anything; the rest in
+ * struct rkc_thread. The gate and those structs lie in memory that a forked child finds zeroed, so
+ * that everything is off there: whoever has not seen the gate open must touch nothing else.
  */
 #ifndef RKC_THREAD_H
 #define RKC_THREAD_H
@@ -14,15 +14,22 @@
 
 #include "image.h"
 
-/* Bits of the gate. The hot path goes on when RKC_GATE_OPEN is the only one. */
+/* Bits of the gate. The hot path goes on when RKC_GATE_OPEN is the only one; without it this
+ * process does not record. */
 enum {
     RKC_GATE_OPEN = 1,
     RKC_GATE_PAUSED = 2, /* begins are not recorded */
-    RKC_GATE_HIDDEN = 4, /* the innermost open region may be one that is not recorded */
-    RKC_GATE_CLOCK = 8,  /* ticks do not come from the processor's counter */
+    RKC_GATE_CLOCK = 4,  /* ticks do not come from the processor's counter */
 };
 
 enum { RKC_THREADS_MAX = 4096 };
+
+/* At least a page. */
+#if defined(__x86_64__)
+#define RKC_GATE_PAGE 4096
+#else
+#define RKC_GATE_PAGE 65536
+#endif
 
 /* A region that was begun but is not recorded: paused, sampled out or beyond a limit. */
 struct rkc_hidden {
@@ -30,14 +37,25 @@ struct rkc_hidden {
     uint32_t depth;  /* of the recorded region it was begun in */
 };
 
+/* Where the calling thread is in its call tree. */
+struct rkc_hot {
+    struct rkc_node *open; /* the innermost open node */
+    struct rkc_node *next; /* the child of it that is expected to begin next */
+    uint32_t next_region;  /* of `next`, or 0; apart, for it must be there before anything else */
+    struct rkc_ring *ring;
+    uint64_t head;         /* as in the ring */
+    char *base;            /* of the image */
+    const char *mpi_frame; /* stack frame of the MPI wrapper the thread is in, or NULL */
+    struct rkc_thread *thread; /* NULL before its first region */
+};
+
 struct rkc_thread {
-    _Atomic uint32_t gate;
-    uint32_t next_free; /* 1 + slot of the next free one */
-    char *base;         /* of the image */
+    struct rkc_hot *hot; /* its thread's; NULL while it has none */
+    uint32_t next_free;  /* 1 + slot of the next free one */
+    char *base;          /* of the image */
     struct rkc_ring *ring;
 
-    const char *mpi_frame; /* stack frame of the MPI wrapper the thread is in, or NULL */
-    void *mpi;             /* pmpi's own, kept from thread to thread */
+    void *mpi; /* pmpi's own, kept from thread to thread */
 
     struct rkc_nodes_block *nodes; /* where the next node comes from */
 
@@ -46,9 +64,39 @@ struct rkc_thread {
     uint64_t begun_ticks;
 };
 
-/* The calling thread's struct, or NULL before its first region. */
-extern RKC_API _Thread_local struct rkc_thread *rkc_private_thread
+/* The calling thread's place. Small, for a library that is opened late finds little room there. */
+extern RKC_API _Thread_local struct rkc_hot rkc_private_hot
     __attribute__((tls_model("initial-exec")));
+
+/* A page of its own, which fork wipes. The gate is shut, 0, before rkc_thread_init, after
+ * rkc_thread_stop and in a forked child. */
+struct rkc_gate_page {
+    _Atomic uint32_t gate;
+} __attribute__((aligned(RKC_GATE_PAGE)));
+
+extern RKC_API struct rkc_gate_page rkc_private_gate;
+
+/* The same, found without a detour; from another library only the former is to be seen. */
+extern __attribute__((visibility("hidden"))) struct rkc_gate_page rkc_gate_here;
+#ifdef RKC_OUTSIDE
+#define RKC_GATE_PLACE rkc_private_gate
+#else
+#define RKC_GATE_PLACE rkc_gate_here
+#endif
+
+static inline uint32_t rkc_gate(void)
+{
+    return atomic_load_explicit(&RKC_GATE_PLACE.gate, memory_order_relaxed);
+}
+
+/* The calling thread's struct if it has one and this process records, else NULL. */
+static inline struct rkc_thread *rkc_thread_own(void)
+{
+    return rkc_gate() ? rkc_private_hot.thread : NULL;
+}
+
+/* Make the calling thread one that has not been seen yet. */
+void rkc_thread_forget(void);
 
 /* Make the table of threads for an image. 0 or RKC_ENOMEM. */
 int rkc_thread_init(struct rkc_image *image);
@@ -67,7 +115,7 @@ struct rkc_thread *rkc_thread_attach(void);
 /* Make room for more begins that are not recorded. 0 or RKC_ENOMEM. */
 int rkc_thread_grow_hidden(struct rkc_thread *thread);
 
-/* Set or clear RKC_GATE_PAUSED for all threads, present and future. */
+/* Set or clear RKC_GATE_PAUSED. */
 void rkc_thread_pause(int paused);
 
 /* The lock of the image and the tables. Signals are blocked while it is held, so that a

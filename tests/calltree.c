@@ -234,7 +234,7 @@ static void test_hidden_unmatched(void)
         tree_end(&tree, a, 10 * i + 9);
     }
     ok(tree_at_root(&tree), "nothing stays open");
-    is_int(atomic_load(&tree.thread->gate) & RKC_GATE_HIDDEN, 0, "or hidden");
+    is_int(tree.thread->n_hidden, 0, "or hidden");
     tree_collect(&tree, 50);
     is_int(local_visits(&tree.local, "a/b"), 4, "each visit is counted");
     is_int(local_value(&tree.local, "a/b/c", RKC_METRIC_UNCLOSED), 1, "the inner one as unclosed");
@@ -312,14 +312,19 @@ static void test_carry(void)
     rkc_private_fold(tree.thread);
     unsigned bucket = rkc_time_bucket(100);
     struct rkc_node *node = tree_begin(&tree, a, 200);
-    struct rkc_node_sums *sums = &node->sums[rkc_node_current(node) != node->sums];
     node->hist[bucket] = UINT32_MAX;
-    sums->redo = (uint64_t)bucket << 32 | UINT32_MAX;
+    node->sums[rkc_node_current(node) != node->sums].visits = UINT32_MAX;
     tree_end(&tree, a, 300);
     tree_visit(&tree, a, 300, 400);
     rkc_private_fold(tree.thread);
     tree_collect(&tree, 500);
     is_int(local_counted(&tree.local, "a"), INT64_C(0x100000001), "a bucket holds more than 2^32");
+
+    node->hist[bucket] = UINT32_MAX; /* as it is after the carry */
+    node->sums[rkc_node_current(node) != node->sums].visits = UINT32_MAX;
+    rkc_local_free(&tree.local);
+    tree_collect(&tree, 500);
+    is_int(local_counted(&tree.local, "a"), UINT32_MAX, "a carry that is half done counts once");
     tree_free(&tree);
 }
 
@@ -373,29 +378,65 @@ static void test_notes(void)
     tree_free(&tree);
 }
 
+static void hot_visit(struct tree *tree, uint32_t region, uint64_t ticks)
+{
+    struct rkc_node *node = rkc_hot_begin(tree->thread->hot, region);
+    if (node)
+        rkc_hot_end(tree->thread->hot, node, region, node->begin + ticks);
+}
+
 /* The hot path finds the region begun last, and the one that followed it the last time. */
 static void test_hot(void)
 {
     struct tree tree;
     tree_init(&tree);
-    uint32_t a = tree_user(&tree, "a"), b = tree_user(&tree, "b");
-    ok(!rkc_hot_child(tree.thread, a), "a region that was never begun is not found");
+    struct rkc_hot *hot = tree.thread->hot;
+    uint32_t a = tree_user(&tree, "a"), b = tree_user(&tree, "b"), c = tree_user(&tree, "c");
+    ok(!rkc_hot_begin(hot, a), "a region that was never begun is not found");
     tree_visit(&tree, a, 0, 1);
     tree_visit(&tree, b, 1, 2);
-    struct rkc_node *node = rkc_hot_child(tree.thread, b);
-    ok(node && node->region == b, "the region begun last is");
+    hot_visit(&tree, b, 5);
     tree_visit(&tree, a, 2, 3);
-    node = rkc_hot_child(tree.thread, b);
-    ok(node && node->region == b, "and the one that followed it");
-    ok(!rkc_hot_child(tree.thread, tree_user(&tree, "c")), "no other is");
-
-    rkc_hot_begin(tree.thread, node);
-    ok(tree_open(&tree) == node, "the hot path opens a node");
-    rkc_hot_end(tree.thread, node, node->begin + 7);
-    ok(tree_at_root(&tree), "and leaves it");
+    struct rkc_node *node = rkc_hot_begin(hot, b);
+    ok(node && node->region == b, "the one that followed it is");
+    ok(tree_open(&tree) == node && node->begin != RKC_NO_BEGIN, "and is open then");
+    ok(!rkc_hot_begin(hot, b), "a region does not begin inside itself");
+    ok(!rkc_hot_begin(hot, c), "nor any that is not known there");
+    rkc_hot_end(hot, node, b, node->begin + 7);
+    ok(tree_at_root(&tree) && node->begin == RKC_NO_BEGIN, "an end leaves it");
     tree_collect(&tree, 100);
-    is_int(local_visits(&tree.local, "b"), 2, "with a visit counted");
-    is_int(local_value(&tree.local, "b", RKC_METRIC_VISIT_MAX), 7, "and its time");
+    is_int(local_visits(&tree.local, "b"), 3, "with its visits counted");
+    is_int(local_value(&tree.local, "b", RKC_METRIC_VISIT_MAX), 7, "and their time");
+    tree_free(&tree);
+}
+
+/* A signal handler may run regions between any two stores of a begin or an end. */
+static void test_interrupted(void)
+{
+    struct tree tree;
+    tree_init(&tree);
+    struct rkc_hot *hot = tree.thread->hot;
+    uint32_t a = tree_user(&tree, "a"), b = tree_user(&tree, "b");
+    tree_begin(&tree, a, 0);
+    tree_visit(&tree, b, 1, 2);
+    tree_end(&tree, a, 3);
+
+    struct rkc_node *node = hot->next; /* a begin of `a` that has come as far as opening it */
+    hot->open = node;
+    ok(!rkc_hot_begin(hot, a), "a region half begun does not begin again by the hot path");
+    ok(!rkc_hot_begin(hot, b), "nor what was last in it, before it is expected");
+    tree_begin(&tree, a, 20);
+    tree_end(&tree, a, 30);
+    node->begin = 10;
+    ok(tree_open(&tree) == node, "by the other it does, and stays open");
+    hot->next_region = b; /* a begin of `a` with a wrong expectation half stored */
+    hot->next = node;
+    ok(!rkc_hot_begin(hot, b), "what is expected must be what it says");
+    rkc_tree_settle(tree.thread);
+    tree_end(&tree, a, 40);
+    tree_collect(&tree, 2000);
+    is_int(local_visits(&tree.local, "a"), 3, "and each visit counts");
+    is_int(tree.local.paths.n_notes, 0, "with nothing amiss");
     tree_free(&tree);
 }
 
@@ -416,5 +457,6 @@ int main(void)
     test_nodes();
     test_notes();
     test_hot();
+    test_interrupted();
     return done_testing();
 }

@@ -57,8 +57,8 @@ static inline struct counters counters_of(const char *region, const char *functi
     struct counters counters = {0};
     struct rkc_view view;
     int broken = 0;
-    if (rkc_private_thread)
-        rkc_private_fold(rkc_private_thread);
+    if (rkc_thread_own())
+        rkc_private_fold(rkc_thread_own());
     rkc_view_own(&view, rkc_private_image());
     const struct rkc_block *block = NULL;
     while ((block = rkc_view_next(&view, block, &broken)) != NULL) {

@@ -13,7 +13,7 @@ static uint32_t work, inner;
 static void visit(uint32_t region)
 {
     struct rkc_tree_region what = {region, 1};
-    struct rkc_thread *thread = rkc_private_thread ? rkc_private_thread : rkc_thread_attach();
+    struct rkc_thread *thread = rkc_thread_own() ? rkc_thread_own() : rkc_thread_attach();
     if (!thread)
         return;
     rkc_tree_begin(thread, &what);
@@ -203,12 +203,12 @@ static void test_stop(void)
     ok(rkc_thread_alive(), "a process records once it has begun to");
     rkc_thread_stop();
     ok(!rkc_thread_alive(), "and no longer once stopped");
-    ok(!rkc_hot_ready(tree.thread), "no thread takes the hot path then");
+    ok(!rkc_hot_ready(), "no thread takes the hot path then");
     ok(!rkc_thread_attach(), "or begins to record");
     run(paused_life, NULL);
     rkc_thread_pause(1);
     rkc_thread_pause(0);
-    ok(!rkc_hot_ready(tree.thread), "not even when resumed");
+    ok(!rkc_hot_ready(), "not even when resumed");
     tree_collect(&tree, rkc_clock_monotonic_ns());
     is_int(local_visits(&tree.local, "work"), 1, "what was recorded stays");
     tree_free(&tree);

@@ -49,7 +49,7 @@ static inline void tree_init(struct tree *tree)
     tree->names.deep = tree_region(tree, RKC_REGION_OTHER, "(deep)");
     tree->names.other = tree_region(tree, RKC_REGION_OTHER, "(other)");
     rkc_tree_init(&tree->image, &tree->names, TICK_IS_NS);
-    rkc_private_thread = NULL;
+    rkc_thread_forget();
     if (rkc_thread_init(&tree->image) != 0 || !(tree->thread = rkc_thread_attach()))
         exit(1);
     struct rkc_node *root = rkc_image_at(tree->image.base, tree->thread->ring->root);
@@ -89,12 +89,12 @@ static inline void tree_visit(struct tree *tree, uint32_t region, uint64_t from,
 
 static inline struct rkc_node *tree_open(const struct tree *tree)
 {
-    return rkc_hot_open(tree->thread);
+    return tree->thread->hot->open;
 }
 
 static inline int tree_at_root(const struct tree *tree)
 {
-    return atomic_load(&tree->thread->ring->open) == tree->thread->ring->root;
+    return !tree_open(tree)->up;
 }
 
 /* Collect what there is at time `now`; measuring has ended. */
@@ -114,7 +114,7 @@ static inline void tree_free(struct tree *tree)
     rkc_local_free(&tree->local);
     rkc_view_close(&tree->view);
     rkc_thread_stop();
-    rkc_private_thread = NULL;
+    rkc_thread_forget();
     rkc_image_destroy(&tree->image);
 }
 

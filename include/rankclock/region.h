@@ -23,6 +23,16 @@
 
 struct rkc_region; /* opaque; lives as long as the process */
 
+/* Called through a pointer rather than a stub of the linker's, where the compiler can. */
+#if defined(__has_attribute) && defined(__x86_64__)
+#if __has_attribute(noplt)
+#define RKC_DIRECT_ __attribute__((noplt))
+#endif
+#endif
+#ifndef RKC_DIRECT_
+#define RKC_DIRECT_
+#endif
+
 #ifndef RKC_DISABLE
 
 #ifdef __cplusplus
@@ -62,7 +72,7 @@ RKC_API struct rkc_region *rkc_region_at(const char *name, const char *file, int
  * Takes no lock and makes no system call but for a call path seen for the
  * first time. A nesting deeper than 256 is counted in the call path "(deep)".
  */
-RKC_API void rkc_region_begin(struct rkc_region *region);
+RKC_DIRECT_ RKC_API void rkc_region_begin(struct rkc_region *region);
 
 /** End a region on the calling thread.
  *
@@ -71,7 +81,7 @@ RKC_API void rkc_region_begin(struct rkc_region *region);
  * If inner regions are still open they are ended with it, and noted; if the
  * region is not open on this thread nothing happens but a note in the file.
  */
-RKC_API void rkc_region_end(struct rkc_region *region);
+RKC_DIRECT_ RKC_API void rkc_region_end(struct rkc_region *region);
 
 /** Begin a region by name.
  *
@@ -83,7 +93,7 @@ RKC_API void rkc_region_end(struct rkc_region *region);
  *
  * Slower than by handle: the name is compared, or hashed, each time.
  */
-RKC_API int rkc_begin(const char *name);
+RKC_DIRECT_ RKC_API int rkc_begin(const char *name);
 
 /** End a region by name.
  *
@@ -94,7 +104,7 @@ RKC_API int rkc_begin(const char *name);
  *   RKC_ENOTOPEN  no region of this name is open on this thread
  *   RKC_EOFF      recording is off, or the name is filtered out
  */
-RKC_API int rkc_end(const char *name);
+RKC_DIRECT_ RKC_API int rkc_end(const char *name);
 
 /** Tell what kind of region it is.
  *
@@ -145,9 +155,31 @@ static inline struct rkc_region *rkc_site_(struct rkc_region **site, const char 
     return region;
 }
 
+/* A handle's first word is 0 when it records nothing; then there is nothing to call. */
+static inline int rkc_records_(const struct rkc_region *region)
+{
+    return region && *(const unsigned *)(const void *)region;
+}
+
+static inline void rkc_region_begin_(struct rkc_region *region)
+{
+    if (rkc_records_(region))
+        rkc_region_begin(region);
+}
+
+static inline void rkc_region_end_(struct rkc_region *region)
+{
+    if (rkc_records_(region))
+        rkc_region_end(region);
+}
+
 #ifdef __cplusplus
 }
 #endif
+
+/* Calls alone: the functions still have their addresses. */
+#define rkc_region_begin(region) rkc_region_begin_(region)
+#define rkc_region_end(region) rkc_region_end_(region)
 
 /** Begin the region `name`, a string that is the same at each visit. A statement. */
 #define RKC_BEGIN(name)                                                            \
