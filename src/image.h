@@ -52,6 +52,8 @@ enum rkc_block_kind {
     RKC_BLOCK_HIGH,    /* upper halves of a node's histogram */
     RKC_BLOCK_FACT,    /* "key\0value\0" about the job */
     RKC_BLOCK_NOTE,
+    RKC_BLOCK_TIMED,   /* what a GPU region's call path took on the device */
+    RKC_BLOCK_DEVICE,  /* a device that the process used */
     RKC_BLOCK_KINDS
 };
 
@@ -155,7 +157,8 @@ struct rkc_node {
     _Atomic uint64_t sampled_out;
     uint32_t high; /* an RKC_BLOCK_HIGH, or 0 */
     uint32_t turn; /* visits begun, where only some are timed */
-    uint32_t zero[6];
+    uint32_t timed; /* an RKC_BLOCK_TIMED, or 0 */
+    uint32_t zero[5];
 };
 
 _Static_assert(sizeof(struct rkc_node) == 10 * RKC_UNIT, "nodes are whole units");
@@ -187,6 +190,30 @@ struct rkc_traffic {
     _Atomic uint64_t completed;      /* requests */
     uint64_t zeros[2];
     _Atomic uint64_t size[RKC_SIZE_BUCKETS];
+};
+
+/* The device side of a GPU region's call path; every number only grows, but for `min_ns`. */
+struct rkc_timed {
+    struct rkc_block block;
+    uint32_t node, zero;
+    _Atomic uint64_t visits; /* timed on the device */
+    _Atomic uint64_t ns, min_ns, max_ns;
+    _Atomic uint64_t lag_visits, lag_ns; /* from the host's begin to the device's, where known */
+    _Atomic uint64_t coarse;             /* of the visits, those not exact to the event clock's tick */
+    _Atomic uint64_t coarse_ns;          /* the worst resolution among them */
+    _Atomic uint64_t unavailable[RKC_GPU_REASONS];
+};
+
+/* A device in use, once for each context's device of the process. */
+struct rkc_device_block {
+    struct rkc_block block;
+    int32_t index;          /* as the process counts */
+    int32_t driver_version; /* 1000 * major + 10 * minor */
+    char uuid[48];          /* "GPU-…" or "MIG-…"; "" where unknown */
+    char bus_id[20];        /* "0000:3b:00.0" */
+    char name[108];
+    _Atomic uint64_t covered_ns; /* union of the GPU regions' intervals */
+    _Atomic uint64_t ns;         /* their sum */
 };
 
 struct rkc_record {

@@ -53,6 +53,21 @@ enum rkc_region_kind {
     RKC_REGION_KINDS
 };
 
+/* Why a visit of a GPU region has no device time. */
+#define RKC_GPU_REASON_LIST(X)                                                                    \
+    X(CAPTURED, "captured", "the stream was being captured into a graph")                         \
+    X(POOL, "pool", "too many visits were pending (RANKCLOCK_GPU_EVENTS)")                        \
+    X(CONTEXT, "no_context", "a default stream was named where no context was current")           \
+    X(LOST, "lost", "the context went away or failed before the device was done")                 \
+    X(ERROR, "error", "the driver refused to record or to tell")
+
+enum rkc_gpu_reason {
+#define RKC_GPU_REASON_ENUM(id, name, text) RKC_GPU_##id,
+    RKC_GPU_REASON_LIST(RKC_GPU_REASON_ENUM)
+#undef RKC_GPU_REASON_ENUM
+    RKC_GPU_REASONS
+};
+
 /* How a process ended, as far as its image knows. */
 #define RKC_STATE_LIST(X)     \
     X(RUNNING, "running")     \
