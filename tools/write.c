@@ -5,6 +5,8 @@
 #include "autoconf.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +26,16 @@ static void ignore_signals(void)
         signal(signals[i], SIG_IGN);
 }
 
+/* The program waits: do not give memory back only to ask for it again. */
+static void keep_memory(void)
+{
+#ifdef M_MMAP_THRESHOLD /* glibc's */
+    mallopt(M_MMAP_THRESHOLD, 16 << 20);
+    mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    mallopt(M_TOP_PAD, 4 << 20);
+#endif
+}
+
 int rkc_tool_write(int argc, char **argv)
 {
     (void)argv;
@@ -32,6 +44,7 @@ int rkc_tool_write(int argc, char **argv)
         return 1;
     }
     ignore_signals();
+    keep_memory();
 
     static const struct rkc_unstream_target target = {rkc_sink_hdf5_open};
     char text[RKC_SINK_TEXT_MAX];

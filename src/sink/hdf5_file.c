@@ -15,7 +15,7 @@
 
 enum {
     COMPACT_MAX = 4096,          /* bytes of a dataset that lies in its header */
-    CONTIGUOUS_MAX = 32 * 1024,  /* beyond it is chunked and compressed */
+    CONTIGUOUS_MAX = 64 * 1024,  /* beyond it is chunked and compressed */
     CHUNK_BYTES = 128 * 1024,
     DEFLATE_LEVEL = 1,
     BLOCK_BYTES = 16 * 1024,  /* by which the file grows */
