@@ -1,4 +1,10 @@
-/* carrier.c - a request is a pointer in one MPI and a number in another. */
+/* carrier.c - a request is a pointer in one MPI and a number in another.
+ *
+ * Collective operations of ours never meet the program's messages, nor other collective operations
+ * of it than those that not all ranks have begun, which is an error of the program. A message
+ * of ours could be taken by a receive that the program left, and ours could take its own: they
+ * need a communicator that the program does not know. Making it takes several steps, and memory,
+ * and calls the functions by which the program copies its attributes. */
 #include "autoconf.h"
 
 #include "carrier.h"
@@ -19,18 +25,18 @@ static int keep(int rc, MPI_Request request, struct rkc_pending *pending)
 static int send_bytes(void *context, const void *data, int bytes, int to, int tag,
                       struct rkc_pending *pending)
 {
-    const MPI_Comm *comm = context;
+    const struct rkc_mpi_comms *comms = context;
     MPI_Request request = MPI_REQUEST_NULL;
-    int rc = PMPI_Isend(data, bytes, MPI_BYTE, to, tag, *comm, &request);
+    int rc = PMPI_Isend(data, bytes, MPI_BYTE, to, tag, comms->own, &request);
     return keep(rc, request, pending);
 }
 
 static int receive_bytes(void *context, void *data, int bytes, int from, int tag,
                          struct rkc_pending *pending)
 {
-    const MPI_Comm *comm = context;
+    const struct rkc_mpi_comms *comms = context;
     MPI_Request request = MPI_REQUEST_NULL;
-    int rc = PMPI_Irecv(data, bytes, MPI_BYTE, from, tag, *comm, &request);
+    int rc = PMPI_Irecv(data, bytes, MPI_BYTE, from, tag, comms->own, &request);
     return keep(rc, request, pending);
 }
 
@@ -42,22 +48,53 @@ static int test_request(struct rkc_pending *pending, int *done)
     return keep(rc, request, pending);
 }
 
+static int agree(void *context, int64_t *value, struct rkc_pending *pending)
+{
+    const struct rkc_mpi_comms *comms = context;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int rc = PMPI_Iallreduce(MPI_IN_PLACE, value, 1, MPI_INT64_T, MPI_MAX, comms->shared, &request);
+    return keep(rc, request, pending);
+}
+
+static int gather_bytes(void *context, const void *data, int bytes, void *all,
+                        struct rkc_pending *pending)
+{
+    const struct rkc_mpi_comms *comms = context;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int rc = PMPI_Igather(data, bytes, MPI_BYTE, all, bytes, MPI_BYTE, 0, comms->shared, &request);
+    return keep(rc, request, pending);
+}
+
+static int tell_bytes(void *context, void *data, int bytes, struct rkc_pending *pending)
+{
+    const struct rkc_mpi_comms *comms = context;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int rc = PMPI_Ibcast(data, bytes, MPI_BYTE, 0, comms->shared, &request);
+    return keep(rc, request, pending);
+}
+
+static int duplicate(void *context, struct rkc_pending *pending)
+{
+    struct rkc_mpi_comms *comms = context;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int rc = PMPI_Comm_idup(comms->shared, &comms->own, &request);
+    return keep(rc, request, pending);
+}
+
+/* It has inherited the program's error handler. */
+static void use_duplicate(void *context)
+{
+    const struct rkc_mpi_comms *comms = context;
+    PMPI_Comm_set_errhandler(comms->own, MPI_ERRORS_RETURN);
+}
+
 const struct rkc_carrier rkc_mpi_carrier = {
+    .test = test_request,
+    .agree = agree,
+    .gather = gather_bytes,
+    .tell = tell_bytes,
+    .separate = duplicate,
+    .separated = use_duplicate,
     .send = send_bytes,
     .receive = receive_bytes,
-    .test = test_request,
 };
-
-int rkc_carrier_meet(MPI_Comm comm, struct rkc_pending *pending)
-{
-    MPI_Request request = MPI_REQUEST_NULL;
-    int rc = PMPI_Ibarrier(comm, &request);
-    return keep(rc, request, pending);
-}
-
-int rkc_carrier_duplicate(MPI_Comm comm, MPI_Comm *copy, struct rkc_pending *pending)
-{
-    MPI_Request request = MPI_REQUEST_NULL;
-    int rc = PMPI_Comm_idup(comm, copy, &request);
-    return keep(rc, request, pending);
-}

@@ -6,12 +6,12 @@
 
 #include "link.h"
 
-/* Its context is a pointer to a communicator of our own. */
-extern const struct rkc_carrier rkc_mpi_carrier;
+/* The context of the carrier. Zero `own` with MPI_COMM_NULL. */
+struct rkc_mpi_comms {
+    MPI_Comm shared; /* the program's: collective operations alone */
+    MPI_Comm own;    /* a duplicate, once there is one: messages */
+};
 
-/* Begin a barrier, or a duplicate of a communicator; *copy must stay until it is done. Each
- * 0 or RKC_EMPI. */
-int rkc_carrier_meet(MPI_Comm comm, struct rkc_pending *pending);
-int rkc_carrier_duplicate(MPI_Comm comm, MPI_Comm *copy, struct rkc_pending *pending);
+extern const struct rkc_carrier rkc_mpi_carrier;
 
 #endif

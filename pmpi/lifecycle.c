@@ -87,57 +87,33 @@ RKC_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided
 /* ---- the end ---- */
 
 /* Static, for after a deadline pending operations refer to it for good. */
-static struct {
-    struct rkc_pending barrier, gathering;
-    MPI_Comm comm;
-    struct rkc_link link;
-} end = {.comm = MPI_COMM_NULL};
+static struct rkc_mpi_comms comms;
+static struct rkc_link others;
 
 /* The call path MPI_Finalize: from here until all ranks have come. */
-static int meet(int rank, int size)
+static int meet(void)
 {
     struct rkc_mpi_call call;
-    int status = 0;
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Finalize));
-    if (size > 1)
-        status = rkc_carrier_meet(MPI_COMM_WORLD, &end.barrier);
-    rkc_private_finish_begin(rank);
-    if (size > 1 && status == 0)
-        status = rkc_private_finish_wait(&rkc_mpi_carrier, &end.barrier);
+    int status = rkc_private_finish_meet(&others);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Finalize));
     return status;
-}
-
-/* Make a communicator of our own; meanwhile collect. */
-static int link_up(int rank, int size)
-{
-    int status = rkc_carrier_duplicate(MPI_COMM_WORLD, &end.comm, &end.gathering);
-    if (status != 0)
-        return status;
-    rkc_private_finish_collect();
-    status = rkc_private_wait(&rkc_mpi_carrier, &end.gathering, rkc_private_finish_deadline());
-    if (status != 0)
-        return status;
-    PMPI_Comm_set_errhandler(end.comm, MPI_ERRORS_RETURN);
-    end.link = (struct rkc_link){
-        .carrier = &rkc_mpi_carrier, .context = &end.comm, .rank = rank, .size = size};
-    return 0;
 }
 
 /* Stop measuring and write the file, with all ranks or not at all. */
 static void end_run(void)
 {
     const struct rkc_image_header *header = header_of_run();
-    int rank = atomic_load(&header->rank), size = atomic_load(&header->size);
-    int status = meet(rank, size);
+    comms = (struct rkc_mpi_comms){.shared = MPI_COMM_WORLD, .own = MPI_COMM_NULL};
+    others = (struct rkc_link){.carrier = &rkc_mpi_carrier,
+                               .context = &comms,
+                               .rank = atomic_load(&header->rank),
+                               .size = atomic_load(&header->size)};
+    int status = meet();
     rkc_private_stop(RKC_STATE_FINALIZED);
-    if (size == 1)
-        rkc_private_finish_collect();
-    else if (status == 0)
-        status = link_up(rank, size);
-    status = rkc_private_finish(size == 1 ? NULL : &end.link, status);
-    if (size > 1 && status != RKC_ETIMEOUT && status != RKC_EMPI)
-        PMPI_Comm_free(&end.comm);
+    status = rkc_private_finish(&others, status);
+    if (comms.own != MPI_COMM_NULL && status != RKC_ETIMEOUT && status != RKC_EMPI)
+        PMPI_Comm_free(&comms.own);
 }
 
 /* Whether MPI is up; a call that is wrong, before or after, is for MPI to judge. */

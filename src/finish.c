@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "collect.h"
+#include "gather.h"
 #include "link.h"
 #include "log.h"
 #include "reduce.h"
@@ -26,6 +27,8 @@ static const int64_t MET_S = 20;
 static struct {
     int rank;
     int64_t timeout_ns;
+    struct rkc_gather gather;
+    struct rkc_pending pending;
     struct rkc_sink *sink; /* rank 0: NULL when the writer could not be started */
     struct rkc_view view;
     struct rkc_local local;
@@ -35,42 +38,57 @@ static struct {
     int64_t begin_ns, spawn_ns, wait_ns, collect_ns, write_ns;
 } ending;
 
-void rkc_private_finish_begin(int rank)
+/* ---- meeting ---- */
+
+static void start_writer(void)
 {
-    ending.rank = rank;
-    ending.timeout_ns = rkc_private_config()->finalize_timeout_s * SECOND_NS;
-    ending.begin_ns = rkc_clock_monotonic_ns();
-    if (rank != 0)
-        return;
     uint64_t begin = rkc_clock_ticks();
+    int64_t begin_ns = rkc_clock_monotonic_ns();
     if (rkc_sink_pipe_open(rkc_private_writer(), rkc_private_output(), rkc_private_config()->mode,
                            ending.begin_ns + ending.timeout_ns, &ending.sink) != 0)
         ending.sink = NULL;
     if (rkc_private_recording()) /* else it is no part of the time measured */
         atomic_fetch_add(&rkc_image_header(rkc_private_image())->finalize_ticks,
                          rkc_clock_ticks() - begin);
-    ending.spawn_ns = rkc_clock_monotonic_ns() - ending.begin_ns;
+    ending.spawn_ns = rkc_clock_monotonic_ns() - begin_ns;
 }
 
-int rkc_private_finish_wait(const struct rkc_carrier *carrier, struct rkc_pending *pending)
+/* Wait for an operation that ends when all ranks have come. */
+static int wait_for_all(const struct rkc_link *link)
 {
     int64_t begin_ns = rkc_clock_monotonic_ns();
     int64_t quiet_ns = SAY_WAITING_S * SECOND_NS;
-    int status = rkc_private_wait(
-        carrier, pending, begin_ns + (ending.timeout_ns < quiet_ns ? ending.timeout_ns : quiet_ns));
+    int64_t first_ns = ending.timeout_ns < quiet_ns ? ending.timeout_ns : quiet_ns;
+    int status = rkc_private_wait(link->carrier, &ending.gather.pending, begin_ns + first_ns);
     if (status == RKC_ETIMEOUT && ending.timeout_ns > quiet_ns) {
         if (ending.rank == 0)
             rkc_log(RKC_LOG_WARNING,
                     "not all ranks are in MPI_Finalize after %d s: the others wait for %d s in "
                     "all (RANKCLOCK_FINALIZE_TIMEOUT)",
                     (int)SAY_WAITING_S, rkc_private_config()->finalize_timeout_s);
-        status = rkc_private_wait(carrier, pending, begin_ns + ending.timeout_ns);
+        status =
+            rkc_private_wait(link->carrier, &ending.gather.pending, begin_ns + ending.timeout_ns);
     }
     ending.wait_ns = rkc_clock_monotonic_ns() - begin_ns;
     return status;
 }
 
-void rkc_private_finish_collect(void)
+int rkc_private_finish_meet(struct rkc_link *link)
+{
+    int status = 0;
+    ending.rank = link->rank;
+    ending.timeout_ns = rkc_private_config()->finalize_timeout_s * SECOND_NS;
+    ending.begin_ns = rkc_clock_monotonic_ns();
+    if (link->size > 1) {
+        rkc_gather_prepare(&ending.gather, link, rkc_gather_bytes(rkc_private_image()));
+        status = link->carrier->agree(link->context, &ending.gather.bytes, &ending.gather.pending);
+    }
+    if (link->rank == 0)
+        start_writer();
+    return link->size > 1 && status == 0 ? wait_for_all(link) : status;
+}
+
+static void collect(void)
 {
     int64_t begin_ns = rkc_clock_monotonic_ns();
     rkc_view_own(&ending.view, rkc_private_image());
@@ -82,11 +100,7 @@ void rkc_private_finish_collect(void)
                 rkc_strerror(status));
 }
 
-int64_t rkc_private_finish_deadline(void)
-{
-    int64_t most_ns = MET_S * SECOND_NS;
-    return rkc_clock_monotonic_ns() + (ending.timeout_ns < most_ns ? ending.timeout_ns : most_ns);
-}
+/* ---- what all ranks' rows come to ---- */
 
 struct rkc_finish_sums rkc_finish_sums_of(const struct rkc_rank_row *row)
 {
@@ -142,14 +156,15 @@ int rkc_finish_job(struct rkc_job *job, const struct rkc_finish_sums *sums, int 
     return rkc_job_set(job, "per_rank_rows", word);
 }
 
-/* Every call path has its own number: there is nobody to share it with. */
-static uint32_t *own_numbering(uint32_t n_paths)
+uint32_t *rkc_finish_numbering(uint32_t n_paths)
 {
     uint32_t *map = malloc((n_paths ? n_paths : 1) * sizeof *map);
     for (uint32_t i = 0; map && i < n_paths; i++)
         map[i] = i;
     return map;
 }
+
+/* ---- a file of one rank ---- */
 
 static int send_numbers(const struct rkc_local *local, const uint32_t *map, struct rkc_sink *sink)
 {
@@ -196,7 +211,7 @@ static int write_one(void)
     struct rkc_local *local = &ending.local;
     struct rkc_sink *sink = ending.sink;
     struct rkc_finish_sums sums = rkc_finish_sums_of(&local->row);
-    uint32_t *map = own_numbering(local->paths.n_paths);
+    uint32_t *map = rkc_finish_numbering(local->paths.n_paths);
     int status = map ? rkc_finish_job(&local->job, &sums, rkc_private_config()->rows, 1,
                                       local->paths.n_paths)
                      : RKC_ENOMEM;
@@ -216,22 +231,64 @@ static int write_one(void)
     return status;
 }
 
-static int write_with(struct rkc_link *link)
+/* ---- a file of all ranks ---- */
+
+/* Whoever waits for messages has to give up soon, for all ranks have come. */
+static int64_t soon_ns(void)
+{
+    int64_t most_ns = MET_S * SECOND_NS;
+    return rkc_clock_monotonic_ns() + (ending.timeout_ns < most_ns ? ending.timeout_ns : most_ns);
+}
+
+/* Set the deadlines of what follows. The other ranks wait for our word a little longer than we do
+ * for the writer's. */
+static void set_deadlines(struct rkc_link *link)
 {
     int64_t now_ns = rkc_clock_monotonic_ns();
-    if (!link && (!ending.sink || !ending.collected))
-        return RKC_EWRITER;
-    /* The other ranks wait for our word a little longer than we do for the writer's. */
+    link->deadline_ns = now_ns + ending.timeout_ns;
     if (ending.sink)
         rkc_sink_pipe_set_deadline(ending.sink, now_ns + ending.timeout_ns - ending.timeout_ns / 8);
-    if (!link) {
-        int status = write_one();
-        ending.write_ns = rkc_clock_monotonic_ns() - now_ns;
+}
+
+static int write_alone(struct rkc_link *link)
+{
+    collect();
+    set_deadlines(link);
+    int64_t begin_ns = rkc_clock_monotonic_ns();
+    int status = ending.sink && ending.collected ? write_one() : RKC_EWRITER;
+    ending.write_ns = rkc_clock_monotonic_ns() - begin_ns;
+    return status;
+}
+
+/* By messages. Numbers are collected while they are set apart. */
+static int write_by_tree(struct rkc_link *link, int collected)
+{
+    int status = link->carrier->separate(link->context, &ending.pending);
+    if (!collected)
+        collect();
+    if (status == 0)
+        status = rkc_private_wait(link->carrier, &ending.pending, soon_ns());
+    if (status != 0)
         return status;
-    }
-    link->deadline_ns = now_ns + ending.timeout_ns;
+    link->carrier->separated(link->context);
+    set_deadlines(link);
     return rkc_reduce(link, ending.collected ? &ending.local : NULL, rkc_private_config()->rows,
                       ending.sink, ending.text, &ending.write_ns);
+}
+
+static int write_with_all(struct rkc_link *link)
+{
+    if (!rkc_gather_fits(&ending.gather)) {
+        rkc_gather_free(&ending.gather);
+        return write_by_tree(link, 0);
+    }
+    int again = 0;
+    collect();
+    set_deadlines(link);
+    int status =
+        rkc_gather(link, &ending.gather, ending.collected ? &ending.local : NULL,
+                   rkc_private_config()->rows, ending.sink, ending.text, &ending.write_ns, &again);
+    return status == 0 && again ? write_by_tree(link, 1) : status;
 }
 
 static void say_phases(void)
@@ -255,10 +312,12 @@ static const char *reason(int status)
     return "the result file could not be written";
 }
 
+/* ---- the whole ---- */
+
 int rkc_private_finish(struct rkc_link *link, int status)
 {
     if (status == 0)
-        status = write_with(link);
+        status = link->size > 1 ? write_with_all(link) : write_alone(link);
     if (ending.sink)
         ending.sink->ops->close(ending.sink);
     if (status == 0 && ending.rank == 0) {
@@ -276,9 +335,9 @@ int rkc_private_finish(struct rkc_link *link, int status)
 
 int rkc_finish_alone(void)
 {
-    rkc_private_finish_begin(0);
-    rkc_private_finish_collect();
-    return rkc_private_finish(NULL, 0);
+    struct rkc_link nobody = {.size = 1};
+    rkc_private_finish_meet(&nobody);
+    return rkc_private_finish(&nobody, 0);
 }
 
 void rkc_private_refuse(const char *why)

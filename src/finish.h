@@ -1,9 +1,8 @@
 /* finish.h - the end of a run: from the image to the result file, or to a saved image.
  *
- *   rkc_private_finish_begin    rank 0 starts the writer, so that it is there when it is needed
- *   rkc_private_finish_wait     for the other ranks
- *   rkc_private_finish_collect  this rank's numbers; recording has been stopped
- *   rkc_private_finish          with all ranks or alone
+ *   rkc_private_finish_meet  all ranks have come; meanwhile rank 0 starts the writer, so that it is
+ *                            there when it is needed
+ *   rkc_private_finish       the file, with all ranks or alone; recording has been stopped
  */
 #ifndef RKC_FINISH_H
 #define RKC_FINISH_H
@@ -14,9 +13,7 @@
 
 #include "sink/sink.h"
 
-struct rkc_carrier;
 struct rkc_link;
-struct rkc_pending;
 
 /* What the job's facts need of each rank before the rows come. Zero it to begin. */
 struct rkc_finish_sums {
@@ -34,26 +31,20 @@ void rkc_finish_sums_add(struct rkc_finish_sums *into, const struct rkc_finish_s
 int rkc_finish_job(struct rkc_job *job, const struct rkc_finish_sums *sums, int setting,
                    int32_t n_ranks, uint32_t n_paths);
 
-/* Begin the end of this rank. */
-RKC_API void rkc_private_finish_begin(int rank);
+/* Its own number for each of n_paths call paths, malloc'ed; NULL without memory. */
+uint32_t *rkc_finish_numbering(uint32_t n_paths);
 
-/** Wait for an operation that ends when all ranks have come, with a word on stderr when that
- * takes long.
+/** Begin the end of this rank and wait for the others, with a word on stderr when that takes long.
+ *
+ * @param link  the other ranks, with no deadline set; it must stay. Alone: a size of 1
  *
  * @return 0, RKC_EMPI, or RKC_ETIMEOUT after RANKCLOCK_FINALIZE_TIMEOUT
  */
-RKC_API int rkc_private_finish_wait(const struct rkc_carrier *carrier, struct rkc_pending *pending);
-
-/* Collect the numbers of this rank. What goes wrong is logged. */
-RKC_API void rkc_private_finish_collect(void);
-
-/* When whoever waits for messages now has to give up: soon, for all ranks have come. */
-RKC_API int64_t rkc_private_finish_deadline(void);
+RKC_API int rkc_private_finish_meet(struct rkc_link *link);
 
 /** Write the file; where that fails, save the image.
  *
- * @param link    the other ranks, with no deadline set; NULL: there are none
- * @param status  0, or why it cannot be written
+ * @param status  of the meeting: why it cannot be written, or 0
  *
  * @return 0 or a status (logged); after RKC_ETIMEOUT or RKC_EMPI the link must stay
  */

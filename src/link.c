@@ -12,9 +12,9 @@
 
 enum {
     PIECE = 1 << 18, /* bytes in one message: what a rank without memory can let go */
-    SPIN_NS = 200000,
-    SLEEP_SHARE = 16,
-    SLEEP_MIN_NS = 20000,
+    SPIN_NS = 50000,
+    SLEEP_SHARE = 4,
+    SLEEP_MIN_NS = 50000,
     SLEEP_MAX_NS = 1000000,
 };
 

@@ -22,15 +22,27 @@ struct rkc_pending {
     void *handle;
 };
 
-/* Messages between two ranks with one tag arrive in order. None of these blocks; each returns
- * 0 or RKC_EMPI. */
+/* None of these blocks; each returns 0 or RKC_EMPI. */
 struct rkc_carrier {
+    int (*test)(struct rkc_pending *pending, int *done);
+
+    /* Begun by all ranks in the same order. The first makes *value the largest of any rank. */
+    int (*agree)(void *context, int64_t *value, struct rkc_pending *pending);
+    /* Bytes of every rank to rank 0, rank by rank; `all` is rank 0's alone. */
+    int (*gather)(void *context, const void *data, int bytes, void *all,
+                  struct rkc_pending *pending);
+    /* Bytes of rank 0 to all. */
+    int (*tell)(void *context, void *data, int bytes, struct rkc_pending *pending);
+    /* Set our messages apart from the program's; and once that is done. */
+    int (*separate)(void *context, struct rkc_pending *pending);
+    void (*separated)(void *context);
+
+    /* After that. Messages between two ranks with one tag arrive in order. */
     int (*send)(void *context, const void *data, int bytes, int to, int tag,
                 struct rkc_pending *pending);
     /* A message of at most `bytes`. */
     int (*receive)(void *context, void *data, int bytes, int from, int tag,
                    struct rkc_pending *pending);
-    int (*test)(struct rkc_pending *pending, int *done);
 };
 
 struct rkc_link {

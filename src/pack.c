@@ -338,37 +338,98 @@ static int merge_entry(struct rkc_cursor *cursor, struct rkc_stat *stats,
     }
 }
 
-/* Add the entries that follow a window. */
-static int merge_entries(struct rkc_cursor *cursor, uint32_t n_present, struct rkc_numbers *into)
+/* Entries that follow a window, to be taken one by one. */
+struct entries {
+    struct rkc_cursor *cursor;
+    uint32_t first, n;   /* the window */
+    uint32_t left, least;
+};
+
+/* Take the number of the next path, counted from the window's first. */
+static int take_path_number(struct entries *entries, uint32_t *path)
 {
-    uint32_t least = 0;
-    for (uint32_t i = 0; i < n_present; i++) {
-        uint32_t path = rkc_cursor_u32(cursor) - into->first;
-        if (cursor->failed || path < least || path >= into->n ||
-            !merge_entry(cursor, into->stats + (size_t)path * RKC_METRICS, &into->hist[path]))
+    *path = rkc_cursor_u32(entries->cursor) - entries->first;
+    if (entries->cursor->failed || *path < entries->least || *path >= entries->n)
+        return RKC_EFORMAT;
+    entries->least = *path + 1;
+    entries->left--;
+    return 0;
+}
+
+/* Add the entries, each to the path that `map` gives for it; NULL: to its own. */
+static int merge_entries(struct entries entries, const uint32_t *map, struct rkc_numbers *into)
+{
+    while (entries.left > 0) {
+        uint32_t path;
+        if (take_path_number(&entries, &path) != 0)
             return RKC_EFORMAT;
-        least = path + 1;
+        uint32_t to = map ? map[path] : path;
+        if (to >= into->n || !merge_entry(entries.cursor, into->stats + (size_t)to * RKC_METRICS,
+                                          &into->hist[to]))
+            return RKC_EFORMAT;
     }
     return 0;
 }
 
+static int take_entries(struct rkc_cursor *cursor, struct entries *entries)
+{
+    *entries = (struct entries){.cursor = cursor};
+    return take_window(cursor, &entries->first, &entries->n, &entries->left) ? 0 : RKC_EFORMAT;
+}
+
 int rkc_numbers_merge_packed(struct rkc_numbers *into, struct rkc_cursor *cursor)
 {
-    uint32_t first, n, n_present;
-    if (!take_window(cursor, &first, &n, &n_present) || first != into->first || n != into->n)
+    struct entries entries;
+    if (take_entries(cursor, &entries) != 0 || entries.first != into->first ||
+        entries.n != into->n)
         return RKC_EFORMAT;
-    return merge_entries(cursor, n_present, into);
+    return merge_entries(entries, NULL, into);
+}
+
+int rkc_numbers_merge_mapped(struct rkc_numbers *into, const uint32_t *map, uint32_t n,
+                             struct rkc_cursor *cursor)
+{
+    struct entries entries;
+    if (take_entries(cursor, &entries) != 0 || entries.first != 0 || entries.n != n)
+        return RKC_EFORMAT;
+    return merge_entries(entries, map, into);
+}
+
+int rkc_numbers_take_row(struct rkc_cursor *cursor, const uint32_t *map, uint32_t n,
+                         uint32_t metrics, uint32_t n_paths, size_t stride, int64_t *values)
+{
+    struct entries entries;
+    if (take_entries(cursor, &entries) != 0 || entries.first != 0 || entries.n != n)
+        return RKC_EFORMAT;
+    struct rkc_path_hist hist = {0}; /* not wanted */
+    while (entries.left > 0) {
+        struct rkc_stat stats[RKC_METRICS] = {0};
+        uint32_t path;
+        if (take_path_number(&entries, &path) != 0 || map[path] >= n_paths ||
+            !merge_entry(cursor, stats, &hist))
+            return RKC_EFORMAT;
+        int64_t *to = values + map[path];
+        for (unsigned metric = 0; metric < RKC_METRICS; metric++) {
+            if (!(metrics >> metric & 1))
+                continue;
+            int64_t sum = (int64_t)stats[metric].sum, before = *to == RKC_ABSENT ? 0 : *to;
+            if (stats[metric].ranks != 0 && __builtin_add_overflow(before, sum, to))
+                *to = INT64_MAX;
+            to += stride;
+        }
+    }
+    return 0;
 }
 
 int rkc_numbers_unpack(struct rkc_numbers *numbers, struct rkc_cursor *cursor)
 {
     *numbers = (struct rkc_numbers){0};
-    uint32_t first, n, n_present;
-    if (!take_window(cursor, &first, &n, &n_present))
+    struct entries entries;
+    if (take_entries(cursor, &entries) != 0)
         return RKC_EFORMAT;
-    int status = rkc_numbers_init(numbers, first, n);
+    int status = rkc_numbers_init(numbers, entries.first, entries.n);
     if (status == 0)
-        status = merge_entries(cursor, n_present, numbers);
+        status = merge_entries(entries, NULL, numbers);
     if (status != 0)
         rkc_numbers_free(numbers);
     return status;

@@ -56,6 +56,17 @@ int rkc_numbers_unpack(struct rkc_numbers *numbers, struct rkc_cursor *cursor);
  * at once, touching only what is present. 0, or RKC_EFORMAT with `into` changed in part. */
 int rkc_numbers_merge_packed(struct rkc_numbers *into, struct rkc_cursor *cursor);
 
+/* The same for numbers of the paths 0 .. n - 1 of another numbering: map[path] is that of
+ * `into`, which has all paths. */
+int rkc_numbers_merge_mapped(struct rkc_numbers *into, const uint32_t *map, uint32_t n,
+                             struct rkc_cursor *cursor);
+
+/* Take one rank's values out of its packed numbers: add them to values[metric][map[path]] for the
+ * metrics in `metrics` (bits), which were RKC_ABSENT or a value before; `stride` is the distance
+ * between metrics in numbers. 0 or RKC_EFORMAT. */
+int rkc_numbers_take_row(struct rkc_cursor *cursor, const uint32_t *map, uint32_t n,
+                         uint32_t metrics, uint32_t n_paths, size_t stride, int64_t *values);
+
 /* One path of one rank, in the form rkc_numbers_unpack reads, for a rank that packs its
  * values without building statistics first. `values` holds RKC_METRICS numbers,
  * RKC_ABSENT where not measured; `hist` may be NULL. Call rkc_numbers_pack_begin once, then

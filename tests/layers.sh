@@ -20,7 +20,7 @@ level() {
     autoconf | rankclock/* | clock | config | identity | log | schema | schema_tables | stats | status | utf8)
         echo 0 ;;
     calltree | collect | hot | image | local | numbers | pack | profile | thread | sink/sink) echo 1 ;;
-    finish | link | reader* | reduce | region | runtime | sink/* | publish | spawn | stream | unstream | \
+    finish | gather | link | reader* | reduce | region | runtime | sink/* | publish | spawn | stream | unstream | \
         pipe | job | hdf5*) echo 2 ;;
     *) echo "? $1" ;;
     esac

@@ -78,6 +78,22 @@ like "$info" ' mpi_standard  *[34]\.[0-9]$' "and the standard"
 like "$info" ' thread_level  *MPI_THREAD_SINGLE$' "and the thread level"
 like "$info" ' launcher  *[^ ]' "and the launcher"
 
+# --- beside what the program has left; with 2000 call paths the profiles are too large to gather ---
+
+for n in 0 2000; do
+    for way in names pending handler attribute; do
+        plain 5 $way $n
+        measured 5 $way $n
+        is "$status" "$plain_status" "$way, $n more regions: the status is the program's"
+        [ "$way $n" = "attribute 2000" ] || is "$(sort out)" "$(sort plain.out)" \
+            "$way, $n more regions: so is stdout"
+        ranks_are 5 "$way, $n more regions: the file has all ranks"
+    done
+done
+is "$(grep -c 'copies 1$' out)" 5 \
+    "an attribute of MPI_COMM_WORLD is copied once, if the profiles are too large"
+visits_are "part 1999" "5 5" "then the file has all call paths, too"
+
 plain 2 thread
 measured 2 thread
 is "$status $(sort out)" "$plain_status $(sort plain.out)" \

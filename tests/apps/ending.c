@@ -12,6 +12,10 @@
  *   control         every rank works while paused, and again after it was resumed
  *   snapshot        every rank leaves a snapshot, and ends by _exit(0)
  *   phases          every rank uses IPM's form of MPI_Pcontrol for a region "phase"
+ *   names N         every rank works in N further regions
+ *   pending [N]     the same, and it leaves two receives of anything from anyone, one persistent
+ *   handler [N]     the same, and an error handler on MPI_COMM_WORLD that ends the program
+ *   attribute [N]   the same, and an attribute on MPI_COMM_WORLD; prints how often it was copied
  *   thread          every rank asks MPI_Init_thread for MPI_THREAD_MULTIPLE; prints what it gets
  */
 #include <dlfcn.h>
@@ -75,6 +79,62 @@ static void control(const char *way)
     }
 }
 
+static void work_in(int names)
+{
+    char name[32];
+    for (int i = 0; i < names; i++) {
+        snprintf(name, sizeof name, "part %d", i);
+        call("rkc_begin", name);
+        call("rkc_end", name);
+    }
+}
+
+static int received[2] = {-1, -1}, copies;
+
+static void leave_receives(void)
+{
+    static MPI_Request request[2];
+    MPI_Irecv(&received[0], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request[0]);
+    MPI_Recv_init(&received[1], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
+                  &request[1]);
+    MPI_Start(&request[1]);
+}
+
+static void end_program(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    (void)code;
+    _exit(7);
+}
+
+static int copy_attribute(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag)
+{
+    (void)comm;
+    (void)key;
+    (void)extra;
+    *(void **)out = in;
+    *flag = 1;
+    copies++;
+    return MPI_SUCCESS;
+}
+
+/* What could be in the way of messages that are not the program's. */
+static void leave_something(const char *way)
+{
+    MPI_Errhandler handler;
+    int key;
+    if (strcmp(way, "pending") == 0)
+        leave_receives();
+    if (strcmp(way, "handler") == 0) {
+        MPI_Comm_create_errhandler(end_program, &handler);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    }
+    if (strcmp(way, "attribute") == 0) {
+        MPI_Comm_create_keyval(copy_attribute, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+        MPI_Comm_set_attr(MPI_COMM_WORLD, key, &copies);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *way = argc > 1 ? argv[1] : "finalize", *how = argc > 2 ? argv[2] : "";
@@ -95,11 +155,18 @@ int main(int argc, char **argv)
     if (sum != size)
         return 9;
     control(way);
+    if (strcmp(way, "late") != 0)
+        work_in(atoi(how));
+    leave_something(way);
     if (rank == 1)
         end_alone(way, how);
     if (MPI_Finalize() != MPI_SUCCESS)
         return 8;
     printf("rank %d done\n", rank);
+    if (strcmp(way, "pending") == 0)
+        printf("received %d %d\n", received[0], received[1]);
+    if (strcmp(way, "attribute") == 0)
+        printf("copies %d\n", copies);
     fflush(stdout);
     if (strcmp(way, "twice") == 0)
         MPI_Finalize();
