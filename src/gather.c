@@ -33,7 +33,7 @@ struct head {
 /* Bounds of what pack.c makes of things. */
 enum {
     REGION_BYTES = 24,
-    PATH_BYTES = 8 + 12 + 12 * RKC_METRICS + 17,
+    PATH_BYTES = 8 + 16 + 8 * RKC_METRICS + 17,
     BUCKET_BYTES = 9,
     NOTES_BYTES = 2048,
     NOTE_BYTES = 64

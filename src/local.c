@@ -256,7 +256,8 @@ int rkc_local_settle(struct rkc_local *local)
 
 /* ---- for others to use ---- */
 
-/* Add a node's histogram, as far as the fold has come. */
+/* Add a node's histogram, as far as the fold has come. The first loop is one for the compiler to
+ * widen: most nodes have no upper halves. */
 static void add_node_hist(const struct rkc_local *local, const struct rkc_local_node *from,
                           uint64_t *time)
 {
@@ -264,10 +265,13 @@ static void add_node_hist(const struct rkc_local *local, const struct rkc_local_
     const struct rkc_high_block *high = block_at(local, node->high, RKC_BLOCK_HIGH, sizeof *high);
     uint64_t counted = 0;
     int full = -1;
+    for (int bucket = 0; bucket < RKC_TIME_BUCKETS; bucket++)
+        time[bucket] += node->hist[bucket];
+    if (!high)
+        return;
     for (int bucket = 0; bucket < RKC_TIME_BUCKETS; bucket++) {
-        uint64_t n = node->hist[bucket] + (high ? (uint64_t)high->hist[bucket] << 32 : 0);
-        time[bucket] += n;
-        counted += n;
+        time[bucket] += (uint64_t)high->hist[bucket] << 32;
+        counted += node->hist[bucket] + ((uint64_t)high->hist[bucket] << 32);
         if (node->hist[bucket] == UINT32_MAX)
             full = bucket;
     }

@@ -15,16 +15,18 @@
 #include <rankclock/status.h>
 
 #define PROFILE_MAGIC 0x31465250434b52u /* "RKCPRF1" from the lowest byte up */
-#define NUMBERS_MAGIC 0x314d554e434b52u /* "RKCNUM1" */
+#define NUMBERS_MAGIC 0x324d554e434b52u /* "RKCNUM2" */
 
 enum {
     LAYOUT = RKC_METRICS << 24 | RKC_SIZE_BUCKETS << 16 | RKC_TIME_BUCKETS << 8 |
              sizeof(struct rkc_stat),
     ALL_METRICS = (1 << RKC_METRICS) - 1,
     END_OF_BUCKETS = 255,
+    ONE_RANK = 1 << 30, /* in place of which metrics are one rank's: all of this one */
 };
 
 _Static_assert(sizeof(struct rkc_stat) == 64, "struct rkc_stat is packed as it is: no padding");
+_Static_assert(ONE_RANK > ALL_METRICS, "no metric has its bit");
 _Static_assert(RKC_TIME_BUCKETS + RKC_SIZE_BUCKETS < END_OF_BUCKETS, "a bucket takes one byte");
 
 void rkc_buffer_free(struct rkc_buffer *buffer)
@@ -213,15 +215,17 @@ static void add_single(struct rkc_buffer *buffer, int64_t value, int32_t rank)
 void rkc_numbers_pack_path(struct rkc_buffer *buffer, uint32_t path, int32_t rank,
                            const int64_t values[RKC_METRICS], const struct rkc_path_hist *hist)
 {
-    uint32_t have = 0;
-    for (unsigned metric = 0; metric < RKC_METRICS; metric++)
-        have |= (uint32_t)(values[metric] != RKC_ABSENT) << metric;
-    rkc_buffer_add_u32(buffer, path);
-    rkc_buffer_add_u32(buffer, have);
-    rkc_buffer_add_u32(buffer, have);
-    for (unsigned metric = 0; metric < RKC_METRICS; metric++)
-        if (have >> metric & 1)
-            add_single(buffer, values[metric], rank);
+    int64_t present[RKC_METRICS];
+    uint32_t have = 0, n = 0;
+    for (unsigned metric = 0; metric < RKC_METRICS; metric++) {
+        if (values[metric] == RKC_ABSENT)
+            continue;
+        have |= (uint32_t)1 << metric;
+        present[n++] = values[metric];
+    }
+    const uint32_t head[] = {path, have, ONE_RANK, (uint32_t)rank};
+    rkc_buffer_add(buffer, head, sizeof head);
+    rkc_buffer_add(buffer, present, n * sizeof *present);
     add_hist(buffer, hist);
 }
 
@@ -286,22 +290,31 @@ static int take_window(struct rkc_cursor *cursor, uint32_t *first, uint32_t *n, 
            *first <= RKC_PROFILE_PATHS_MAX - *n && *n_present <= *n;
 }
 
-/* Add one metric as packed; 0 where it is none. */
-static int merge_stat(struct rkc_cursor *cursor, int single, struct rkc_stat *into)
+/* Add one statistic as packed; 0 where it is none. */
+static int merge_stat(struct rkc_cursor *cursor, struct rkc_stat *into)
 {
     struct rkc_stat stat;
-    if (single) {
-        int64_t value = (int64_t)rkc_cursor_u64(cursor);
-        rkc_stat_set(&stat, value, (int32_t)rkc_cursor_u32(cursor));
-    } else {
-        const void *taken = rkc_cursor_take(cursor, sizeof stat);
-        if (!taken)
-            return 0;
-        memcpy(&stat, taken, sizeof stat);
-    }
-    if (cursor->failed || stat.ranks < 1 || stat.min > stat.max || stat.min_rank < 0 ||
-        stat.max_rank < 0)
+    const void *taken = rkc_cursor_take(cursor, sizeof stat);
+    if (!taken)
         return 0;
+    memcpy(&stat, taken, sizeof stat);
+    if (stat.ranks < 1 || stat.min > stat.max || stat.min_rank < 0 || stat.max_rank < 0)
+        return 0;
+    rkc_stat_merge(into, &stat);
+    return 1;
+}
+
+/* The same for a value of one rank. */
+static int merge_single(struct rkc_cursor *cursor, int one_rank, int32_t rank,
+                        struct rkc_stat *into)
+{
+    struct rkc_stat stat;
+    int64_t value = (int64_t)rkc_cursor_u64(cursor);
+    if (!one_rank)
+        rank = (int32_t)rkc_cursor_u32(cursor);
+    if (cursor->failed || rank < 0)
+        return 0;
+    rkc_stat_set(&stat, value, rank);
     rkc_stat_merge(into, &stat);
     return 1;
 }
@@ -310,13 +323,20 @@ static int merge_stat(struct rkc_cursor *cursor, int single, struct rkc_stat *in
 static int merge_entry(struct rkc_cursor *cursor, struct rkc_stat *stats,
                        struct rkc_path_hist *hist)
 {
-    uint32_t have = rkc_cursor_u32(cursor);
-    uint32_t single = rkc_cursor_u32(cursor);
+    uint32_t have = rkc_cursor_u32(cursor), single = rkc_cursor_u32(cursor);
+    int one_rank = single == ONE_RANK;
+    int32_t rank = one_rank ? (int32_t)rkc_cursor_u32(cursor) : 0;
+    if (one_rank)
+        single = have;
     if (have & ~(uint32_t)ALL_METRICS || single & ~have)
         return 0;
-    for (unsigned metric = 0; metric < RKC_METRICS; metric++)
-        if (have >> metric & 1 && !merge_stat(cursor, single >> metric & 1, &stats[metric]))
+    for (unsigned metric = 0; metric < RKC_METRICS; metric++) {
+        if (!(have >> metric & 1))
+            continue;
+        if (single >> metric & 1 ? !merge_single(cursor, one_rank, rank, &stats[metric])
+                                 : !merge_stat(cursor, &stats[metric]))
             return 0;
+    }
 
     rkc_u128 sumsq;
     const void *taken = rkc_cursor_take(cursor, sizeof sumsq);

@@ -85,7 +85,9 @@ for n in 0 2000; do
         plain 5 $way $n
         measured 5 $way $n
         is "$status" "$plain_status" "$way, $n more regions: the status is the program's"
-        [ "$way $n" = "attribute 2000" ] || is "$(sort out)" "$(sort plain.out)" \
+        # MPICH's UCX tells of the receives, with numbers that change.
+        [ "$way $n" = "attribute 2000" ] || is "$(sort out | grep -v UCX)" \
+            "$(sort plain.out | grep -v UCX)" \
             "$way, $n more regions: so is stdout"
         ranks_are 5 "$way, $n more regions: the file has all ranks"
     done

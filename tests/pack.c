@@ -299,10 +299,17 @@ static void numbers_of_one_rank(void)
         values[i] = RKC_ABSENT;
     values[0] = 1;
     rkc_numbers_pack_path(&quick, 109, 12, values, NULL);
-    ok(slow.size == quick.size && memcmp(slow.data, quick.data, slow.size) == 0,
-       "a rank packs its values as its statistics would be packed");
     is_int((int64_t)slow.size, 24 + (12 + 10 * 12 + 16 + 9 + 1) + (12 + 12 + 16 + 1),
            "only what is present takes room");
+    is_int((int64_t)quick.size, 24 + (16 + 10 * 8 + 16 + 9 + 1) + (16 + 8 + 16 + 1),
+           "one rank's values take less");
+    struct rkc_numbers again;
+    struct rkc_cursor quick_cursor = cursor_of(&quick);
+    is_int(rkc_numbers_unpack(&again, &quick_cursor), 0, "they can be unpacked");
+    ok(memcmp(again.stats, numbers.stats, 50 * RKC_METRICS * sizeof *numbers.stats) == 0 &&
+           memcmp(again.hist, numbers.hist, 50 * sizeof *numbers.hist) == 0,
+       "and are what its statistics are");
+    rkc_numbers_free(&again);
 
     struct rkc_numbers copy;
     struct rkc_cursor cursor = cursor_of(&quick);
@@ -395,6 +402,61 @@ static void bad_numbers(void)
         rkc_numbers_free(&numbers);
         rkc_buffer_free(&buffer);
     }
+
+    struct rkc_buffer buffer = {0};
+    int64_t values[RKC_METRICS] = {1};
+    struct rkc_numbers numbers;
+    rkc_numbers_pack_begin(&buffer, 0, 1, 1);
+    rkc_numbers_pack_path(&buffer, 0, -1, values, NULL);
+    struct rkc_cursor cursor = cursor_of(&buffer);
+    is_int(rkc_numbers_unpack(&numbers, &cursor), RKC_EFORMAT, "a negative rank is none");
+    rkc_buffer_free(&buffer);
+}
+
+/* Paths 0 and 2 of three, which are numbers 4 and 1 of five. */
+static void other_numbering(void)
+{
+    const uint32_t map[] = {4, 0, 1};
+    struct rkc_buffer buffer = {0};
+    struct rkc_numbers numbers;
+    int64_t values[RKC_METRICS], row[2 * 5], visits[] = {7, 0, 9};
+    struct rkc_path_hist hist = {.time = {[3] = 2}};
+    rkc_numbers_pack_begin(&buffer, 0, 3, 2);
+    for (uint32_t path = 0; path < 3; path += 2) {
+        for (int metric = 0; metric < RKC_METRICS; metric++)
+            values[metric] = metric == RKC_METRIC_VISITS ? visits[path] : RKC_ABSENT;
+        values[RKC_METRIC_THREADS] = 1;
+        rkc_numbers_pack_path(&buffer, path, 6, values, &hist);
+    }
+
+    rkc_numbers_init(&numbers, 0, 5);
+    struct rkc_cursor cursor = cursor_of(&buffer);
+    is_int(rkc_numbers_merge_mapped(&numbers, map, 3, &cursor), 0, "numbers find other places");
+    const struct rkc_stat *fourth = numbers.stats + 4 * RKC_METRICS + RKC_METRIC_VISITS;
+    ok(fourth->sum == 7 && fourth->min_rank == 6 && numbers.hist[4].time[3] == 2,
+       "those of their path's number there");
+    is_int((int64_t)numbers.stats[RKC_METRICS + RKC_METRIC_VISITS].sum, 9, "each of them");
+    cursor = cursor_of(&buffer);
+    is_int(rkc_numbers_merge_mapped(&numbers, map, 4, &cursor), RKC_EFORMAT,
+           "of as many paths as the numbering is for");
+    numbers.n = 4;
+    cursor = cursor_of(&buffer);
+    is_int(rkc_numbers_merge_mapped(&numbers, map, 3, &cursor), RKC_EFORMAT,
+           "a number that is not there is refused");
+    numbers.n = 5;
+    rkc_numbers_free(&numbers);
+
+    memset(row, 0xff, sizeof row);
+    row[5 + 1] = 100;
+    uint32_t metrics = 1 << RKC_METRIC_VISITS | 1 << RKC_METRIC_THREADS;
+    cursor = cursor_of(&buffer);
+    is_int(rkc_numbers_take_row(&cursor, map, 3, metrics, 5, 5, row), 0, "so do values");
+    ok(row[0] == RKC_ABSENT && row[1] == 9 && row[4] == 7, "where there is none it stays absent");
+    ok(row[5 + 4] == 1 && row[5 + 1] == 101, "what is there already is added to");
+    cursor = cursor_of(&buffer);
+    is_int(rkc_numbers_take_row(&cursor, map, 3, metrics, 4, 5, row), RKC_EFORMAT,
+           "no value goes beyond the row");
+    rkc_buffer_free(&buffer);
 }
 
 int main(void)
@@ -407,5 +469,6 @@ int main(void)
     bad_trees();
     numbers_of_one_rank();
     bad_numbers();
+    other_numbering();
     return done_testing();
 }
