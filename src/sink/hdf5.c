@@ -91,9 +91,7 @@ static int take_profile(struct rkc_sink *base, const struct rkc_profile *profile
     sink->n_notes = profile->n_notes;
     if (sink->n_notes > 0)
         memcpy(sink->notes, profile->notes, sink->n_notes * sizeof *sink->notes);
-    status = rkc_h5_create(&sink->h5, sink->publish.temporary, sink->name, sink->text);
-    if (!status)
-        status = put_head(sink, profile);
+    status = put_head(sink, profile);
     sink->write_ns += rkc_clock_monotonic_ns() - begin_ns;
     return status;
 }
@@ -228,9 +226,14 @@ int rkc_sink_hdf5_open(const char *output, unsigned mode, struct rkc_sink **sink
         goto failed;
     new->sink.ops = &ops;
     new->name = name;
-    new->h5.name = name;
-    new->h5.text = new->text;
     rkc_job_init(&new->job);
+    /* At once: whoever has opened the sink may still have to wait for what goes into it. */
+    status = rkc_h5_create(&new->h5, new->publish.temporary, name, new->text);
+    if (status) {
+        memcpy(text, new->text, sizeof new->text);
+        close_sink(&new->sink);
+        return status;
+    }
     *sink = &new->sink;
     return 0;
 
