@@ -284,6 +284,7 @@ static int write_with_all(struct rkc_link *link)
     }
     int again = 0;
     collect();
+    ending.gather.soon_ns = soon_ns();
     set_deadlines(link);
     int status =
         rkc_gather(link, &ending.gather, ending.collected ? &ending.local : NULL,

@@ -357,61 +357,86 @@ static void free_root(struct root *root)
     free(root->values);
 }
 
-static int work_at_root(struct root *root, struct rkc_job *job, int rows,
-                        char text[RKC_SINK_TEXT_MAX], int *again)
+/* Understand all packets, or say that they are to be sent in another way. */
+static int read_packets(struct root *root, int *again)
 {
     if (!root->sink)
         return RKC_EWRITER;
     int status = take_packets(root, again);
-    if (*again)
-        return 0;
-    if (status == 0)
+    if (status == 0 && !*again)
         status = add_numbers(root);
-    if (status == 0)
-        status = rkc_finish_job(job, &root->sums, rows, root->link->size, root->merged.n_paths);
-    return status == 0 ? write_all(root, job, text) : fail(status);
+    return status != 0 ? fail(status) : 0;
 }
 
-static void be_root(const struct rkc_link *link, struct rkc_gather *gather, struct rkc_local *local,
-                    int rows, struct rkc_sink *sink, char text[RKC_SINK_TEXT_MAX],
-                    int64_t *write_ns)
+static int write_packets(struct root *root, struct rkc_job *job, int rows,
+                         char text[RKC_SINK_TEXT_MAX])
 {
-    int again = 0;
-    struct rkc_job none;
-    rkc_job_init(&none);
-    struct root root = {.link = link, .gather = gather, .sink = sink};
-    rkc_profile_init(&root.merged, 0);
-    rkc_profile_init(&root.missing, 0);
-    gather->outcome.status = work_at_root(&root, local ? &local->job : &none, rows, text, &again);
-    gather->outcome.again = again;
-    *write_ns = root.write_ns;
-    free_root(&root);
-    rkc_job_free(&none);
+    int status = rkc_finish_job(job, &root->sums, rows, root->link->size, root->merged.n_paths);
+    return status != 0 ? fail(status) : write_all(root, job, text);
 }
 
 /* ---- the whole ---- */
+
+/* Rank 0's number to all. */
+static int tell(const struct rkc_link *link, struct rkc_gather *gather, int32_t *number,
+                int64_t deadline_ns)
+{
+    int status = link->carrier->tell(link->context, number, (int)sizeof *number, &gather->pending);
+    return status != 0 ? status : rkc_private_wait(link->carrier, &gather->pending, deadline_ns);
+}
+
+static int send_packets(const struct rkc_link *link, struct rkc_gather *gather)
+{
+    int status = link->carrier->gather(link->context, gather->packet.data, (int)gather->bytes,
+                                       gather->all, &gather->pending);
+    if (status != 0)
+        return status;
+    return rkc_private_wait(link->carrier, &gather->pending, gather->soon_ns);
+}
+
+/* A rank that is late may find that it can send its packet, and nobody who takes it: so rank 0
+ * says that it was there before it goes to work. */
+static int be_root(const struct rkc_link *link, struct rkc_gather *gather, struct rkc_job *job,
+                   int rows, struct rkc_sink *sink, char text[RKC_SINK_TEXT_MAX], int64_t *write_ns)
+{
+    struct root root = {.link = link, .gather = gather, .sink = sink};
+    int again = 0;
+    rkc_profile_init(&root.merged, 0);
+    rkc_profile_init(&root.missing, 0);
+    gather->status = read_packets(&root, &again);
+    gather->again = again;
+    int status = tell(link, gather, &gather->again, gather->soon_ns);
+    if (status == 0 && gather->status == 0 && !again)
+        gather->status = write_packets(&root, job, rows, text);
+    *write_ns = root.write_ns;
+    free_root(&root);
+    return status;
+}
 
 int rkc_gather(const struct rkc_link *link, struct rkc_gather *gather, struct rkc_local *local,
                int rows, struct rkc_sink *sink, char text[RKC_SINK_TEXT_MAX], int64_t *write_ns,
                int *again)
 {
+    struct rkc_job none;
     fill_packet(gather, local);
-    int status = link->carrier->gather(link->context, gather->packet.data, (int)gather->bytes,
-                                       gather->all, &gather->pending);
-    if (status == 0)
-        status = rkc_link_wait(link, &gather->pending);
-    if (status == 0 && link->rank == 0)
-        be_root(link, gather, local, rows, sink, text, write_ns);
-    if (status == 0)
-        status = link->carrier->tell(link->context, &gather->outcome, (int)sizeof gather->outcome,
-                                     &gather->pending);
-    if (status == 0)
-        status = rkc_link_wait(link, &gather->pending);
+    int status = send_packets(link, gather);
+    if (status == 0 && link->rank == 0) {
+        rkc_job_init(&none);
+        status = be_root(link, gather, local ? &local->job : &none, rows, sink, text, write_ns);
+        rkc_job_free(&none);
+    } else if (status == 0) {
+        status = tell(link, gather, &gather->again, gather->soon_ns);
+    }
+    if (status == 0 && !gather->again)
+        status = tell(link, gather, &gather->status, link->deadline_ns);
     if (status != 0)
         return status;
-    *again = gather->outcome.again;
-    status = gather->outcome.status;
-    int present = local && ((const struct head *)(void *)gather->packet.data)->present;
+    struct head head;
+    memcpy(&head, gather->packet.data, sizeof head);
+    *again = gather->again;
+    status = gather->again ? 0 : gather->status;
+    if (status == 0 && !head.present && !gather->again)
+        status = RKC_ENOMEM;
     rkc_gather_free(gather);
-    return status == 0 && !present && !*again ? RKC_ENOMEM : status;
+    return status;
 }

@@ -1,9 +1,9 @@
 /* gather.h - small profiles go to rank 0 as they are, all at once.
  *
  * It takes collective operations alone, in which nothing of the program's can be mixed up with
- * ours, and so needs no communicator of our own, nor more than three steps: all agree on the
- * size of a packet, rank 0 gets one from each rank, and tells the outcome. What is too large
- * goes by reduce.h.
+ * ours, and so needs no communicator of our own, and it takes few steps: all agree on the size of
+ * a packet, rank 0 gets one from each rank, says that it has them, and after the file was
+ * written how it went. What is too large goes by reduce.h.
  */
 #ifndef RKC_GATHER_H
 #define RKC_GATHER_H
@@ -20,10 +20,9 @@ struct rkc_gather {
     struct rkc_buffer packet;
     char *all; /* rank 0: the packets of all ranks */
     struct rkc_pending pending;
-    struct rkc_gather_outcome {
-        int32_t status;
-        int32_t again; /* not 0: nothing was done, take reduce.h */
-    } outcome;
+    int64_t soon_ns; /* set by the caller: the deadline of what is no work of rank 0's */
+    int32_t again;   /* rank 0's word on the packets: not 0, take reduce.h */
+    int32_t status;  /* and on the file */
 };
 
 /* What the packet of an image needs at most, with something for what other threads may add. */
