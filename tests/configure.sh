@@ -20,7 +20,8 @@ refused() {
 refused '--with-hdf5=DIR' "a folder without HDF5" CC="$MPICC" --with-hdf5="$work"
 refused 'CC=mpicc' "a compiler without MPI" CC="$CC"
 refused 'takes no folder' "a folder for MPI, which its compiler wrapper names" --with-mpi="$work"
-refused 'unrecognized.*--with-cuda' "a part that there is not" --with-cuda
+refused '--with-cuda=DIR' "a folder without CUDA" CC="$MPICC" --with-cuda="$work"
+refused 'unrecognized.*--with-rocm' "a part that there is not" --with-rocm
 refused 'unrecognized.*--enable-speed' "an option that there is not" --enable-speed
 refused 'nonsense' "a sanitizer that the compiler has not" CC="$MPICC" --enable-sanitizers=nonsense
 finish
