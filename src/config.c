@@ -40,6 +40,9 @@ static const struct rkc_setting settings[] = {
     {"RANKCLOCK_CLOCK", "auto", "auto uses the processor's counter where it is invariant; gettime never"},
     {"RANKCLOCK_WRITER", "", "path of the rankclock command that writes the file; empty: found beside the library"},
     {"RANKCLOCK_RUN_ID", "", "identity of the run, set by rankclock run; empty: the launcher's"},
+    {"RANKCLOCK_GPU", "auto",
+     "auto uses the CUDA driver that the program has loaded; on loads it, and says so where there "
+     "is none; off never looks for it"},
     {"RANKCLOCK_VERBOSE", "1", "messages on stderr: 0 warnings, 1 also the file written, 2 also times of each phase"},
 };
 
@@ -91,6 +94,7 @@ static int keep_text(const char *value, char *out, size_t size)
 static const char *const rows_words[] = {"auto", "all", "none", NULL};
 static const char *const command_words[] = {"full", "name", "none", NULL};
 static const char *const pcontrol_words[] = {"standard", "ipm", NULL};
+static const char *const gpu_words[] = {"off", "auto", "on", NULL};
 static const char *const clock_words[] = {"gettime", "auto", NULL};
 
 static int take_word(const char *value, const char *const *words, int *field, const char **wanted,
@@ -169,6 +173,8 @@ static int take(const char *name, const char *value, struct rkc_config *config,
         return take_word(value, pcontrol_words, &config->pcontrol, wanted, "standard or ipm");
     if (strcmp(what, "_CLOCK") == 0)
         return take_word(value, clock_words, &config->tsc, wanted, "auto or gettime");
+    if (strcmp(what, "_GPU") == 0)
+        return take_word(value, gpu_words, &config->gpu, wanted, "auto, on or off");
     if (strcmp(what, "_SPOOL") == 0)
         return take_spool(value, config, wanted);
     if (strcmp(what, "_WRITER") == 0)
@@ -255,6 +261,15 @@ size_t rkc_config_read(struct rkc_config *config, struct rkc_config_problem *pro
                      "%s=\"%.80s\" is ignored: it must be %s", name, equals + 1, wanted);
     }
     return n;
+}
+
+int rkc_config_gpu(void)
+{
+    const char *value = getenv("RANKCLOCK_GPU");
+    int gpu = value ? word_of(value, gpu_words) : RKC_GPU_AUTO;
+    if (getauxval(AT_SECURE))
+        return RKC_GPU_OFF;
+    return gpu < 0 ? RKC_GPU_AUTO : gpu;
 }
 
 /* ---- patterns ---- */

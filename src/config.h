@@ -12,6 +12,7 @@ enum { RKC_PATTERN_MAX = 4096, RKC_FILTER_MAX = 4096 };
 enum rkc_rows_setting { RKC_ROWS_AUTO, RKC_ROWS_ALL, RKC_ROWS_NONE };
 enum rkc_command_setting { RKC_COMMAND_FULL, RKC_COMMAND_NAME, RKC_COMMAND_NONE };
 enum rkc_pcontrol_setting { RKC_PCONTROL_STANDARD, RKC_PCONTROL_IPM };
+enum rkc_gpu_setting { RKC_GPU_OFF, RKC_GPU_AUTO, RKC_GPU_ON };
 
 /* A variable as users see it: name, default, and meaning in one sentence. */
 struct rkc_setting {
@@ -27,6 +28,7 @@ struct rkc_config {
     int rows;           /* enum rkc_rows_setting */
     int command;        /* enum rkc_command_setting */
     int pcontrol;       /* enum rkc_pcontrol_setting */
+    int gpu;            /* enum rkc_gpu_setting */
     int verbose;        /* RKC_LOG_WARNING … RKC_LOG_DETAIL */
     unsigned mode;      /* permissions of the file */
     int finalize_timeout_s;
@@ -62,6 +64,10 @@ struct rkc_config_problem {
  * Under AT_SECURE nothing is read and recording is off.
  */
 size_t rkc_config_read(struct rkc_config *config, struct rkc_config_problem *problems, size_t max);
+
+/* RANKCLOCK_GPU alone, as rkc_config_read would read it: the driver may be looked for before
+ * recording begins, or without it. enum rkc_gpu_setting. */
+int rkc_config_gpu(void);
 
 /* What the letters of an output pattern stand for; NULL or "" where there is none. */
 struct rkc_pattern_values {

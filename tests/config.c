@@ -41,7 +41,7 @@ static void test_defaults(void)
         bad += rkc_config_check(settings[i].name, settings[i].fallback, why, sizeof why) != 0 ||
                !*settings[i].meaning;
     is_int(bad, 0, "every variable is explained and takes its own default");
-    is_int((int64_t)n, 15, "the table is all there is");
+    is_int((int64_t)n, 16, "the table is all there is");
 }
 
 static void test_values(void)
@@ -50,11 +50,11 @@ static void test_values(void)
                 "RANKCLOCK_ROWS=none", "RANKCLOCK_COMMAND=name", "RANKCLOCK_PCONTROL=ipm",
                 "RANKCLOCK_VERBOSE=2", "RANKCLOCK_MODE=0640", "RANKCLOCK_FINALIZE_TIMEOUT=5",
                 "RANKCLOCK_OUTPUT=/tmp/%j.h5", "RANKCLOCK_SPOOL=/dev/shm", "RANKCLOCK_WRITER=/x y",
-                "RANKCLOCK_RUN_ID=17", "PATH=/bin", "RANKCLOCKWORK=x", "X"),
+                "RANKCLOCK_RUN_ID=17", "RANKCLOCK_GPU=on", "PATH=/bin", "RANKCLOCKWORK=x", "X"),
            0, "all of them can be set");
     ok(!config.on && !config.mpi && !config.tsc, "switches");
     ok(config.rows == RKC_ROWS_NONE && config.command == RKC_COMMAND_NAME &&
-           config.pcontrol == RKC_PCONTROL_IPM,
+           config.pcontrol == RKC_PCONTROL_IPM && config.gpu == RKC_GPU_ON,
        "words");
     ok(config.verbose == 2 && config.mode == 0640 && config.finalize_timeout_s == 5, "numbers");
     is_str(config.output, "/tmp/%j.h5", "texts");
@@ -78,6 +78,7 @@ static void test_problems(void)
         {"RANKCLOCK_COMMAND", "FULL", RKC_EARG},
         {"RANKCLOCK_PCONTROL", "2", RKC_EARG},
         {"RANKCLOCK_CLOCK", "tsc2", RKC_EARG},
+        {"RANKCLOCK_GPU", "yes", RKC_EARG},
         {"RANKCLOCK_MODE", "rw", RKC_EARG},
         {"RANKCLOCK_MODE", "1777", RKC_EARG},
         {"RANKCLOCK_MODE", "0066", RKC_EARG},
@@ -115,6 +116,19 @@ static void test_problems(void)
     ok(strstr(problem[1].text, "RANKCLOCK_OUTPUTS") != NULL, "or the name that is none");
     is_int(WITH("RANKCLOCK_A=", "RANKCLOCK_B=", "RANKCLOCK_C=", "RANKCLOCK_D=", "RANKCLOCK_E="), 4,
            "no more are kept than there is room for");
+}
+
+static void test_gpu(void)
+{
+    unsetenv("RANKCLOCK_GPU");
+    is_int(rkc_config_gpu(), RKC_GPU_AUTO, "the driver is used if it is there");
+    setenv("RANKCLOCK_GPU", "off", 1);
+    is_int(rkc_config_gpu(), RKC_GPU_OFF, "or not at all");
+    setenv("RANKCLOCK_GPU", "on", 1);
+    is_int(rkc_config_gpu(), RKC_GPU_ON, "or loaded");
+    setenv("RANKCLOCK_GPU", "On", 1);
+    is_int(rkc_config_gpu(), RKC_GPU_AUTO, "what is wrong is the default here, too");
+    unsetenv("RANKCLOCK_GPU");
 }
 
 static void expands(const char *pattern, const char *want, const char *rule)
@@ -166,6 +180,7 @@ int main(void)
     test_defaults();
     test_values();
     test_problems();
+    test_gpu();
     test_patterns();
     test_filters();
     return done_testing();
