@@ -19,7 +19,8 @@ level() {
     case $1 in
     autoconf | rankclock/* | clock | config | identity | log | schema | schema_tables | stats | status | utf8)
         echo 0 ;;
-    calltree | collect | hot | image | local | numbers | pack | profile | thread | sink/sink) echo 1 ;;
+    calltree | collect | hot | image | local | numbers | pack | profile | thread | \
+        sink/sink | gpu/*) echo 1 ;;
     finish | gather | link | reader* | reduce | region | runtime | sink/* | publish | spawn | stream | unstream | \
         pipe | job | hdf5*) echo 2 ;;
     *) echo "? $1" ;;
@@ -31,7 +32,7 @@ includes() {
     sed -n 's,^#include "\(.*\)",\1,p; s,^#include <\(rankclock/.*\)>,\1,p' "$1"
 }
 
-for file in src/*.[ch] src/sink/*.[ch]; do
+for file in src/*.[ch] src/*/*.[ch]; do
     name=${file#src/}
     own=$(level "${name%.[ch]}")
     case $own in '?'*) echo "$file has no level: add it to tests/layers.sh" >>"$found" ;; esac
@@ -43,12 +44,15 @@ for file in src/*.[ch] src/sink/*.[ch]; do
 done
 check "a file of src/ includes its own level or below"
 
-grep -l '<mpi\.h>' src/*.[ch] src/sink/*.[ch] tools/*.[ch] include/rankclock/* >>"$found"
+grep -l '<mpi\.h>' src/*.[ch] src/*/*.[ch] tools/*.[ch] include/rankclock/* >>"$found"
 check "only pmpi/ sees mpi.h"
 
-grep -l '<hdf5' src/*.[ch] src/sink/*.[ch] pmpi/* tools/*.[ch] include/rankclock/* |
+grep -l '<hdf5' src/*.[ch] src/*/*.[ch] pmpi/* tools/*.[ch] include/rankclock/* |
     grep -v -e '^src/sink/hdf5' -e '^src/reader' >>"$found"
 check "only the HDF5 sink and the reader see hdf5.h"
+
+grep -l '<cuda' src/*.[ch] src/*/*.[ch] pmpi/* tools/*.[ch] include/rankclock/* >>"$found"
+check "no header of CUDA is needed"
 
 for file in tools/info.c tools/report*.[ch]; do
     for header in $(includes "$file"); do
@@ -60,7 +64,7 @@ for file in tools/info.c tools/report*.[ch]; do
 done
 check "what shows files sees nothing of the library but its public headers"
 
-wc -l $(git ls-files '*.c' '*.h' '*.hpp' 2>/dev/null || ls src/*.[ch] src/sink/*.[ch] pmpi/*.[ch] tools/*.[ch]) |
+wc -l $(git ls-files '*.c' '*.h' '*.hpp' 2>/dev/null || ls src/*.[ch] src/*/*.[ch] pmpi/*.[ch] tools/*.[ch]) |
     awk '$2 != "total" && $1 > 600 { print $2, "has", $1, "lines" }' >>"$found"
 check "no file has more than 600 lines"
 

@@ -31,7 +31,20 @@ extern "C" {
     X(RKC_ETIMEOUT, -12, "the other ranks did not arrive in time")               \
     X(RKC_EMPI, -13, "an MPI call failed")                                       \
     X(RKC_ENOTFOUND, -14, "not found")                                           \
-    X(RKC_EOVERFLOW, -15, "a number is too large")
+    X(RKC_EOVERFLOW, -15, "a number is too large")                               \
+    X(RKC_ENODRIVER, -16, "no CUDA driver, or none that can be used")            \
+    X(RKC_ENODEVICE, -17, "no such device")                                      \
+    X(RKC_EDEVICE, -18, "not of the same device")                                \
+    X(RKC_ENOCONTEXT, -19, "no CUDA context is there to be used")                \
+    X(RKC_ECONTEXT, -20, "not of the same CUDA context")                         \
+    X(RKC_EHANDLE, -21, "a stream or event that is not there, or no longer")     \
+    X(RKC_ELOST, -22, "the CUDA context is destroyed or no longer usable")       \
+    X(RKC_ECAPTURE, -23, "not possible while the stream is being captured")      \
+    X(RKC_ENOTRECORDED, -24, "the event was never recorded")                     \
+    X(RKC_ENOTIMING, -25, "the event was made without timing")                   \
+    X(RKC_ENOTREADY, -26, "the work is not complete yet")                        \
+    X(RKC_ENOTSUP, -27, "not supported")                                         \
+    X(RKC_ECUDA, -28, "a CUDA call failed")
 
 enum rkc_status {
 #define RKC_STATUS_ENUM(name, value, text) name = value,
