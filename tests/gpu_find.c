@@ -110,7 +110,7 @@ static int is_off(void)
 static int has_no_device(void)
 {
     setenv("FAKECUDA_FAIL", "cuDeviceGetCount:100", 1);
-    int ok = load("") && call_init() == 0 && rkc_driver_find() == RKC_ENODRIVER;
+    int ok = load("") && call_init() == 0 && rkc_driver_find() == RKC_ENODEVICE;
     rkc_driver_say();
     rkc_driver_say();
     return ok;

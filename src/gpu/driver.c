@@ -27,22 +27,31 @@ static struct {
     int setting; /* enum rkc_gpu_setting */
     _Atomic int said;
     char reason[256]; /* of RKC_DRIVER_BROKEN */
+    int status;       /* the same */
 } process;
 
 static pthread_mutex_t find_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static int set_state(enum rkc_driver_state state)
+static int status_of(enum rkc_driver_state state)
 {
-    atomic_store_explicit(rkc_driver_state_word, (int)state, memory_order_release);
+    if (state == RKC_DRIVER_BROKEN)
+        return process.status;
     return state == RKC_DRIVER_READY ? 0 : RKC_ENODRIVER;
 }
 
-__attribute__((format(printf, 1, 2))) static int set_broken(const char *format, ...)
+static int set_state(enum rkc_driver_state state)
+{
+    atomic_store_explicit(rkc_driver_state_word, (int)state, memory_order_release);
+    return status_of(state);
+}
+
+__attribute__((format(printf, 2, 3))) static int set_broken(int status, const char *format, ...)
 {
     va_list values;
     va_start(values, format);
     vsnprintf(process.reason, sizeof process.reason, format, values);
     va_end(values);
+    process.status = status;
     return set_state(RKC_DRIVER_BROKEN);
 }
 
@@ -114,13 +123,13 @@ static int read_version(int *version)
     void *function = dlsym(process.library, "cuDriverGetVersion");
     memcpy(&get_version, &function, sizeof function);
     if (!function)
-        return set_broken("libcuda.so.1 has no cuDriverGetVersion");
+        return set_broken(RKC_ENODRIVER, "libcuda.so.1 has no cuDriverGetVersion");
     CUresult result = get_version(version);
     if (result != RKC_CUDA_SUCCESS)
-        return set_broken("cuDriverGetVersion fails with error %u", result);
+        return set_broken(RKC_ENODRIVER, "cuDriverGetVersion fails with error %u", result);
     if (*version < OLDEST_VERSION)
-        return set_broken("the driver is for CUDA %d.%d, older than 11.0", *version / 1000,
-                          *version % 1000 / 10);
+        return set_broken(RKC_ENODRIVER, "the driver is for CUDA %d.%d, older than 11.0",
+                          *version / 1000, *version % 1000 / 10);
     return 0;
 }
 
@@ -136,7 +145,7 @@ static int fill_table(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         void *function = find_function(&lookup, &rows[i], table.version);
         if (!function && rows[i].is_required)
-            return set_broken("libcuda.so.1 has no %s", rows[i].symbol);
+            return set_broken(RKC_ENODRIVER, "libcuda.so.1 has no %s", rows[i].symbol);
         memcpy((char *)&table + rows[i].offset, &function, sizeof function);
     }
     rkc_driver_table = table;
@@ -153,9 +162,9 @@ static int wake(void)
     if (result == RKC_CUDA_DEINITIALIZED)
         return set_state(RKC_DRIVER_GONE);
     if (result == RKC_CUDA_NO_DEVICE || (result == RKC_CUDA_SUCCESS && n == 0))
-        return set_broken("the driver sees no device");
+        return set_broken(RKC_ENODEVICE, "the driver sees no device");
     if (result != RKC_CUDA_SUCCESS)
-        return set_broken("cuDeviceGetCount fails with error %u", result);
+        return set_broken(RKC_ENODRIVER, "cuDeviceGetCount fails with error %u", result);
     return set_state(RKC_DRIVER_READY);
 }
 
@@ -187,7 +196,7 @@ static int look(void)
     if (rkc_driver_state_word == &not_looked && make_state_word() != 0)
         return RKC_ENOMEM;
     if (rkc_driver_state() > RKC_DRIVER_ASLEEP)
-        return rkc_driver_state() == RKC_DRIVER_READY ? 0 : RKC_ENODRIVER;
+        return status_of(rkc_driver_state());
     if (process.setting == RKC_GPU_OFF)
         return set_state(RKC_DRIVER_ABSENT);
     if (!process.library) {
@@ -204,10 +213,8 @@ static int look(void)
 int rkc_driver_find(void)
 {
     enum rkc_driver_state state = rkc_driver_state();
-    if (state == RKC_DRIVER_READY)
-        return 0;
-    if (state > RKC_DRIVER_READY || state == RKC_DRIVER_CHILD)
-        return RKC_ENODRIVER;
+    if (state > RKC_DRIVER_ASLEEP || state == RKC_DRIVER_CHILD)
+        return status_of(state);
     int saved = errno;
     uint64_t mask;
     rkc_thread_signals_block(&mask); /* a handler that looks would wait for itself */

@@ -49,7 +49,8 @@ static inline const struct rkc_driver *rkc_driver_get(void)
 
 /** Look for the driver, as RANKCLOCK_GPU says; again as long as it may still come.
  *
- * @return 0 when it is ready, RKC_ENOMEM, or RKC_ENODRIVER; rkc_driver_reason says more
+ * @return 0 when it is ready, RKC_ENOMEM, RKC_ENODEVICE when it sees no device, or RKC_ENODRIVER;
+ *   rkc_driver_reason says more
  *
  * Thread-safe; keeps errno. A miss costs 3 to 18 µs: not for the hot path, which asks
  * rkc_driver_get alone.
