@@ -10,7 +10,7 @@ listed=$(sed -e '1,/printed by `rankclock config --man`\.$/d' "$man/rankclock.7"
     sed -e 1d -e '/^\.El$/,$d')
 is "$listed" "$("$RKC_COMMAND" config --man)" \
     "rankclock(7) has the variables as rankclock config --man prints them"
-for header in region status reader; do
+for header in region gpu status reader; do
     # Declarations, some of which go on for several lines.
     functions=$(tr '\n' ' ' <"$include/$header.h" |
         grep -oE 'RKC_API [a-z][^;(#]*[ *]rkc_[a-z_0-9]*\(' |

@@ -2,6 +2,7 @@
 #ifndef RANKCLOCK_RANKCLOCK_H
 #define RANKCLOCK_RANKCLOCK_H
 
+#include <rankclock/gpu.h>
 #include <rankclock/region.h>
 #include <rankclock/status.h>
 

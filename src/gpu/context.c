@@ -25,6 +25,17 @@ uint64_t rkc_context_id(CUcontext context)
     return id;
 }
 
+int rkc_context_check(CUcontext context, uint64_t id)
+{
+    unsigned long long found = 0;
+    if (id == 0)
+        return 0;
+    int status = rkc_driver_status(rkc_driver_table.ctx_get_id(context, &found));
+    if (status == RKC_ENOCONTEXT || (!status && found != id))
+        return RKC_ELOST;
+    return status;
+}
+
 int rkc_context_current_device(int *device)
 {
     CUdevice found;
@@ -87,10 +98,12 @@ int rkc_context_push(CUcontext context)
     return rkc_driver_status(rkc_driver_table.ctx_push(context));
 }
 
+/* Tried again if it fails, for the program would go on in a context that is not its own. */
 void rkc_context_pop(void)
 {
     CUcontext context;
-    rkc_driver_status(rkc_driver_table.ctx_pop(&context));
+    if (rkc_driver_status(rkc_driver_table.ctx_pop(&context)) != 0)
+        rkc_driver_status(rkc_driver_table.ctx_pop(&context));
 }
 
 int rkc_context_new_event(CUcontext context, unsigned flags, CUevent *event)

@@ -26,6 +26,10 @@ int rkc_context_of_stream(CUstream stream, CUcontext *context);
 /* What tells a context from one that had the same handle before it; 0 before CUDA 12.0. */
 uint64_t rkc_context_id(CUcontext context);
 
+/* Whether a context is still the one that had this id, as its streams' and events' handles are only
+ * then to be used: 0, RKC_ELOST, or what else kept it from being asked. */
+int rkc_context_check(CUcontext context, uint64_t id);
+
 /* The index of a context's device. */
 int rkc_context_device(CUcontext context, int *device);
 

@@ -1,0 +1,306 @@
+/* gpu.h - CUDA streams and events as objects.
+ *
+ * No CUDA header is needed: streams are void pointers, to which a cudaStream_t or CUstream converts
+ * by itself. The driver is found when it is first needed, as RANKCLOCK_GPU says; CUDA is never
+ * initialised and no context is made: the program, or the runtime it uses, has done so before it
+ * has a stream. A function that names a device uses the calling thread's current context if it is
+ * one of that device, else the device's primary context if the program keeps it alive. Devices are
+ * numbered as by the driver in this process; -1 is the device of the current context.
+ *
+ * A stream NULL is the calling thread's current stream, see rkc_stream_push, and without one the
+ * default stream: the legacy one, or in programs that are compiled for it
+ * (CUDA_API_PER_THREAD_DEFAULT_STREAM, nvcc --default-stream per-thread) the thread's own. (void
+ * *)1 and (void *)2 name these two in any program. They belong to the context that is current.
+ *
+ * Any of these functions may be called from any thread, on one object from several at once, but for
+ * its destruction, which has to be the last. Those without a list of errors cannot fail. Where they
+ * return a status, all may return
+ *
+ *   RKC_ENODRIVER   no driver, CUDA is not initialised or was shut down, a forked child
+ *   RKC_ENODEVICE   the driver sees no device
+ *   RKC_ELOST       the context is destroyed, its device was reset, or an error that the driver
+ *                   does not recover from has come up before; it is not told again by rankclock
+ *   RKC_ECUDA       a call of the driver failed otherwise
+ *   RKC_ENOMEM      out of memory
+ *
+ * and rkc_gpu_error says more. Outputs are set on success alone. None may be called from a signal
+ * handler or a CUDA host callback. They work with RANKCLOCK_ENABLE=off, for they measure nothing,
+ * and are declared with RKC_DISABLE, too.
+ */
+#ifndef RANKCLOCK_GPU_H
+#define RANKCLOCK_GPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rankclock/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Flags of events. */
+#define RKC_EVENT_TIMING 1u       /* elapsed times can be had; recording costs more */
+#define RKC_EVENT_BLOCKING 2u     /* rkc_event_synchronize sleeps; else it may spin */
+#define RKC_EVENT_INTERPROCESS 4u /* it can be handed to other processes; not with timing */
+
+#define RKC_IPC_HANDLE_BYTES 64
+
+struct rkc_event;  /* opaque */
+struct rkc_stream; /* opaque */
+
+/** What went wrong in the last function of this header that failed on this thread.
+ *
+ * @return one line, "" if none has failed; valid until the next one fails or the thread ends
+ */
+RKC_API const char *rkc_gpu_error(void);
+
+/* ---- events -------------------------------------------------------------------------------- */
+
+/** Make an event. CUDA's is made by the first record or export, in the context of that stream.
+ *
+ * @param device  the one it is for; -1: that of its first record
+ * @param flags   RKC_EVENT_*; 0: neither timing, nor blocking, nor for other processes
+ * @param event   to be destroyed by rkc_event_destroy
+ *
+ * @return 0, or
+ *   RKC_EARG  event is NULL, device is below -1, unknown flags, or timing with interprocess
+ *
+ * Needs no driver yet.
+ */
+RKC_API int rkc_event_create(int device, unsigned flags, struct rkc_event **event);
+
+/** Destroy an event; NULL is none. What waits for it still does. */
+RKC_API void rkc_event_destroy(struct rkc_event *event);
+
+/** Its device; -1 while that is not known. */
+RKC_API int rkc_event_device(const struct rkc_event *event);
+
+/** CUDA's event, a CUevent or cudaEvent_t; NULL while there is none. It stays the object's. */
+RKC_API void *rkc_event_handle(const struct rkc_event *event);
+
+/** Record an event: it stands for all work that the stream has been given so far, and no longer for
+ * what it stood for before. On a stream that is captured the record becomes part of the graph.
+ *
+ * @return 0, or
+ *   RKC_EARG        event is NULL
+ *   RKC_EDEVICE     the stream is of another device than the event
+ *   RKC_ECONTEXT    of the same device, but another context
+ *   RKC_ENOCONTEXT  a default stream, and no context is current
+ *   RKC_EHANDLE     no such stream
+ *   RKC_ECAPTURE    the capture does not allow it
+ *
+ * Does not wait. An event whose context was destroyed is made anew, unless it was opened from
+ * another process.
+ */
+RKC_API int rkc_event_record(struct rkc_event *event, void *stream);
+
+/** Ask whether the work that an event stands for is complete. Never recorded is complete.
+ *
+ * @return 0 if it is, or
+ *   RKC_ENOTREADY  it is not; rkc_gpu_error does not change
+ *   RKC_EARG       event is NULL
+ *   RKC_ECAPTURE   it was last recorded in a capture
+ *
+ * Does not wait, and breaks no capture of other streams or threads.
+ */
+RKC_API int rkc_event_query(struct rkc_event *event);
+
+/** Wait for the work that an event stands for. Never recorded: returns at once.
+ *
+ * @return 0, or
+ *   RKC_EARG      event is NULL
+ *   RKC_ECAPTURE  it was last recorded in a capture
+ */
+RKC_API int rkc_event_synchronize(struct rkc_event *event);
+
+/** Let what a stream is given from now on wait for an event, of any device. Never recorded: nothing
+ * happens. Does not wait itself.
+ *
+ * @return 0, or
+ *   RKC_EARG        event is NULL
+ *   RKC_ENOCONTEXT  a default stream, and no context is current
+ *   RKC_EHANDLE     no such stream
+ *   RKC_ECAPTURE    the capture does not allow it
+ */
+RKC_API int rkc_event_wait(struct rkc_event *event, void *stream);
+
+/** The time on the device between two events, negative when `end` came first. Does not wait.
+ *
+ * @param ns  the driver's float in milliseconds, to the nearest ns: it has 24 significant bits, so
+ *            that 0.25 s are known to 15 ns, 4 s to 0.24 µs, an hour to 0.25 ms
+ *
+ * @return 0, or
+ *   RKC_EARG          an argument is NULL
+ *   RKC_ENOTIMING     an event was made without timing
+ *   RKC_ENOTRECORDED  an event was never recorded
+ *   RKC_EDEVICE       they are of different devices
+ *   RKC_ENOTREADY     an event is not complete; rkc_gpu_error does not change
+ *   RKC_ECAPTURE      an event was last recorded in a capture
+ */
+RKC_API int rkc_event_elapsed_ns(struct rkc_event *start, struct rkc_event *end, int64_t *ns);
+
+/** The same in milliseconds, as the driver gives it. */
+RKC_API int rkc_event_elapsed_ms(struct rkc_event *start, struct rkc_event *end, float *ms);
+
+/** Export an event to other processes of this machine. It must live as long as they use it.
+ *
+ * @param handle  RKC_IPC_HANDLE_BYTES are written
+ *
+ * @return 0, or
+ *   RKC_EARG        an argument is NULL, or the event was made without RKC_EVENT_INTERPROCESS
+ *   RKC_ENODEVICE   it was made for a device that there is not
+ *   RKC_ENOCONTEXT  it has not been recorded, and its device has no context
+ *   RKC_ENOTSUP     the device or the system cannot do it
+ */
+RKC_API int rkc_event_export(struct rkc_event *event, void *handle);
+
+/** Open an event of another process.
+ *
+ * @param device  of this process, that of the event; -1: that of the current context
+ * @param handle  as rkc_event_export gave it there
+ * @param size    of the handle in bytes, to be checked
+ * @param event   without timing; to be destroyed here, too
+ *
+ * @return 0, or
+ *   RKC_EARG        an argument is NULL, or size is not RKC_IPC_HANDLE_BYTES
+ *   RKC_ENODEVICE   no such device
+ *   RKC_ENOCONTEXT  the device has no context
+ *   RKC_EHANDLE     no such event, or no longer
+ *   RKC_ENOTSUP     the device or the system cannot do it
+ */
+RKC_API int rkc_event_open(int device, const void *handle, size_t size, struct rkc_event **event);
+
+/* ---- streams ------------------------------------------------------------------------------- */
+
+/** Make a stream that does not wait for the legacy default stream (NON_BLOCKING).
+ *
+ * @param device    -1: that of the current context
+ * @param priority  0 is the least, lower is more urgent; the driver takes the nearest that the
+ *                  device has, and rkc_stream_priority tells which
+ * @param stream    to be destroyed by rkc_stream_destroy
+ *
+ * @return 0, or
+ *   RKC_EARG        stream is NULL
+ *   RKC_ENODEVICE   no such device
+ *   RKC_ENOCONTEXT  the device has no context
+ */
+RKC_API int rkc_stream_create(int device, int priority, struct rkc_stream **stream);
+
+/** Make an object of a stream of the program's, which must live as long as it is used.
+ *
+ * @param device  to be checked; -1: whichever it is of
+ * @param handle  a CUstream or cudaStream_t; NULL is the default stream here
+ *
+ * @return 0, or
+ *   RKC_EARG        stream is NULL
+ *   RKC_EDEVICE     the handle is of another device
+ *   RKC_ENOCONTEXT  a default stream, and no context is current
+ *   RKC_EHANDLE     no such stream
+ */
+RKC_API int rkc_stream_external(int device, void *handle, struct rkc_stream **stream);
+
+/** Destroy a stream; NULL is none. Work it was given still takes place. Of an external stream only
+ * the object goes. */
+RKC_API void rkc_stream_destroy(struct rkc_stream *stream);
+
+/** CUDA's stream. It stays the object's. */
+RKC_API void *rkc_stream_handle(const struct rkc_stream *stream);
+
+/** Its device. */
+RKC_API int rkc_stream_device(const struct rkc_stream *stream);
+
+/** Its priority, as the driver gives it. */
+RKC_API int rkc_stream_priority(const struct rkc_stream *stream);
+
+/** Ask whether all work that a stream was given is complete.
+ *
+ * @return 0 if it is, or
+ *   RKC_ENOTREADY  it is not; rkc_gpu_error does not change
+ *   RKC_EARG       stream is NULL
+ *   RKC_EHANDLE    an external stream that is no longer there
+ *   RKC_ECAPTURE   it is being captured, or is the legacy stream beside one that is
+ *
+ * Does not wait, and breaks no capture.
+ */
+RKC_API int rkc_stream_query(struct rkc_stream *stream);
+
+/** Wait for all work that a stream was given. Errors as rkc_stream_query, but for RKC_ENOTREADY. */
+RKC_API int rkc_stream_synchronize(struct rkc_stream *stream);
+
+/** Let a stream wait for an event: rkc_event_wait. Errors as there. */
+RKC_API int rkc_stream_wait_event(struct rkc_stream *stream, struct rkc_event *event);
+
+/** Let what a stream is given from now on wait for all work that another has been given so far.
+ * Does not wait itself.
+ *
+ * @return 0, or
+ *   RKC_EARG      a stream is NULL
+ *   RKC_EHANDLE   an external stream that is no longer there
+ *   RKC_ECAPTURE  a capture does not allow it
+ */
+RKC_API int rkc_stream_wait_stream(struct rkc_stream *stream, struct rkc_stream *other);
+
+/** Record an event on a stream: rkc_event_record. Errors as there.
+ *
+ * @param event  *event is recorded; when it is NULL a new one, to be destroyed by the caller
+ * @param flags  of the new one, RKC_EVENT_*; not used otherwise
+ */
+RKC_API int rkc_stream_record_event(struct rkc_stream *stream, struct rkc_event **event,
+                                    unsigned flags);
+
+/* ---- the current stream -------------------------------------------------------------------- */
+
+/** Make a stream the calling thread's current one on the stream's device, until it is popped.
+ *
+ * @param stream  NULL is the default stream here; it must live until it is popped
+ *
+ * @return 0, or
+ *   RKC_ENOCONTEXT  a default stream, and no context is current
+ *   RKC_EHANDLE     no such stream
+ */
+RKC_API int rkc_stream_push(void *stream);
+
+/** Make the stream current again that was so before.
+ *
+ * @param device  -1: that of the current context
+ *
+ * @return 0, or
+ *   RKC_ENOTFOUND   this thread has pushed none of this device
+ *   RKC_ENOCONTEXT  no context is current
+ */
+RKC_API int rkc_stream_pop(int device);
+
+/** The calling thread's current stream.
+ *
+ * @param device    -1: that of the current context
+ * @param fallback  what to return if none was pushed
+ *
+ * Makes no call of the driver's while the thread has pushed none.
+ */
+RKC_API void *rkc_stream_current(int device, void *fallback);
+
+#ifdef __cplusplus
+}
+#endif
+
+#if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM) || defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+/* NULL would be the legacy stream to the library, which cannot know how its caller was compiled. */
+static inline void *rkc_stream_or_default_(void *stream)
+{
+    return stream ? stream : (void *)2;
+}
+
+static inline void *rkc_stream_or_current_(void *stream)
+{
+    return stream ? stream : rkc_stream_current(-1, (void *)2);
+}
+
+#define rkc_event_record(event, stream) rkc_event_record(event, rkc_stream_or_current_(stream))
+#define rkc_event_wait(event, stream) rkc_event_wait(event, rkc_stream_or_current_(stream))
+#define rkc_stream_external(device, handle, stream) \
+    rkc_stream_external(device, rkc_stream_or_default_(handle), stream)
+#define rkc_stream_push(stream) rkc_stream_push(rkc_stream_or_default_(stream))
+#endif
+
+#endif
