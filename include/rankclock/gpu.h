@@ -1,4 +1,4 @@
-/* gpu.h - CUDA streams and events as objects.
+/* gpu.h - CUDA streams and events as objects, and timing backends.
  *
  * No CUDA header is needed: streams are void pointers, to which a cudaStream_t or CUstream converts
  * by itself. The driver is found when it is first needed, as RANKCLOCK_GPU says; CUDA is never
@@ -279,6 +279,96 @@ RKC_API int rkc_stream_pop(int device);
  * Makes no call of the driver's while the thread has pushed none.
  */
 RKC_API void *rkc_stream_current(int device, void *fallback);
+
+/* ---- timing backends ----------------------------------------------------------------------- */
+
+#define RKC_GPU_BACKEND_VERSION 1u
+
+/** A way to time work: events of one kind, and the stream that is current to it.
+ *
+ * A program or a binding can bring its own. An event is whatever `record_event` makes; it belongs
+ * to its user, who gives it back by `release`. Functions that return a status return 0 or one of
+ * rankclock's; outputs are set on success alone. They may be called from any thread, also from
+ * several at once with different events.
+ */
+struct rkc_gpu_backend {
+    size_t size;      /* sizeof(struct rkc_gpu_backend) */
+    unsigned version; /* RKC_GPU_BACKEND_VERSION */
+    const char *name; /* shorter than 32 bytes; case does not matter */
+    void *self;       /* what its functions are given first */
+
+    /* Whether it can be used now: 0, or a status with a line that says why not. NULL: always. */
+    int (*available)(void *self, char *text, size_t size);
+
+    /* Record *event, or a new event if it is NULL, on a stream; NULL is the backend's current one.
+     * Does not wait. */
+    int (*record_event)(void *self, void *stream, void **event);
+
+    /* 0 if what the event stands for is complete, RKC_ENOTREADY if not. Does not wait. */
+    int (*query)(void *self, void *event);
+
+    /* Wait for `end`, then give the time between the two to the nearest ns. RKC_EARG if `end` came
+     * before `start`. */
+    int (*elapsed_time_ns)(void *self, void *start, void *end, int64_t *ns);
+
+    /* Take an event back, complete or not; NULL is none. */
+    void (*release)(void *self, void *event);
+
+    /* Wait for all work of the current device. NULL: it has no such thing. */
+    int (*synchronize)(void *self);
+};
+
+/** Register a backend for the rest of the process.
+ *
+ * @param backend  copied, its name too; `self` and the functions must stay
+ *
+ * @return 0, or
+ *   RKC_EARG       backend is NULL
+ *   RKC_ESIZE      its size is less than that of version 1
+ *   RKC_EABI       its version is not RKC_GPU_BACKEND_VERSION
+ *   RKC_ENAME      its name is NULL, empty or 32 bytes or longer
+ *   RKC_EFUNCTION  record_event, query, elapsed_time_ns or release is NULL; rkc_gpu_error says
+ * which RKC_ETAKEN     a backend has this name, or it is "auto" RKC_ENOMEM     out of memory
+ */
+RKC_API int rkc_gpu_backend_register(const struct rkc_gpu_backend *backend);
+
+/** Find a backend that can be used.
+ *
+ * Built in are "cuda" (rkc_event, on rkc_stream_current), "torch" or "pytorch", and "cupy" (the
+ * same, on PyTorch's and CuPy's current stream), "host" (the host's clock: an event is complete
+ * when it is recorded) and "none" (nothing is recorded, and there are no times).
+ *
+ * @param name     of one; case does not matter. NULL or "auto": the first of torch, cupy and cuda
+ * that can be used; others only by name.
+ * @param backend  valid until the process ends
+ * @param text     on failure one line: what was tried, and why it cannot be used; may be NULL
+ * @param size     of text in bytes
+ *
+ * @return 0, or
+ *   RKC_EARG       backend is NULL
+ *   RKC_ENOTFOUND  no backend has this name
+ *   RKC_EBACKEND   none of those that were tried can be used, or it needs a stream provider
+ *   RKC_ENODRIVER, RKC_ENODEVICE and others: why the one that was named cannot be used
+ */
+RKC_API int rkc_gpu_backend_resolve(const char *name, const struct rkc_gpu_backend **backend,
+                                    char *text, size_t size);
+
+/** Tell how to find the current stream of PyTorch or CuPy, for "torch" and "cupy".
+ *
+ * @param name     "torch", "pytorch" or "cupy"
+ * @param current  gives the calling thread's current stream on a device, NULL being the legacy
+ *                 default stream; returns 0 or a status. Called from any thread, without a lock.
+ * NULL takes an earlier one away.
+ * @param self     passed on to it
+ *
+ * @return 0, or RKC_ENOTFOUND for another name
+ *
+ * Without one "torch" uses libtorch's aoti_torch_get_current_cuda_stream if libtorch is in the
+ * process.
+ */
+RKC_API int rkc_gpu_stream_provider(const char *name,
+                                    int (*current)(void *self, int device, void **stream),
+                                    void *self);
 
 #ifdef __cplusplus
 }

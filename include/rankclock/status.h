@@ -44,7 +44,12 @@ extern "C" {
     X(RKC_ENOTIMING, -25, "the event was made without timing")                   \
     X(RKC_ENOTREADY, -26, "the work is not complete yet")                        \
     X(RKC_ENOTSUP, -27, "not supported")                                         \
-    X(RKC_ECUDA, -28, "a CUDA call failed")
+    X(RKC_ECUDA, -28, "a CUDA call failed")                                      \
+    X(RKC_ESIZE, -29, "the size of a structure is less than it must be")         \
+    X(RKC_EABI, -30, "made for another version of the interface")                \
+    X(RKC_EFUNCTION, -31, "a function is missing")                               \
+    X(RKC_ETAKEN, -32, "the name is taken")                                      \
+    X(RKC_EBACKEND, -33, "no timing backend can be used")
 
 enum rkc_status {
 #define RKC_STATUS_ENUM(name, value, text) name = value,
