@@ -116,15 +116,25 @@ static int has_no_device(void)
     return ok;
 }
 
-/* Where the loader looks only when it is told to as the process begins. */
-static int is_on(void)
+/* Go on as a process whose loader finds the double, which it looks for only where it was told to as
+ * the process began. */
+static int begin_anew(const char *setting)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/.libs", folder);
     setenv("LD_LIBRARY_PATH", path, 1);
-    setenv("RANKCLOCK_GPU", "on", 1);
-    execl("/proc/self/exe", "gpu_find", "on", (char *)NULL);
+    execl("/proc/self/exe", "gpu_find", setting, (char *)NULL);
     return 0;
+}
+
+static int is_on(void)
+{
+    return begin_anew("on");
+}
+
+static int is_auto(void)
+{
+    return begin_anew("auto");
 }
 
 /* The rest of is_on. */
@@ -135,6 +145,13 @@ static int loads_it(void)
     long (*count)(const char *symbol);
     *(void **)&count = library ? dlsym(library, "fakecuda_calls") : NULL;
     return ok && library && count("cuInit") == 0 && call_init() == 0 && rkc_driver_find() == 0;
+}
+
+/* The rest of is_auto. */
+static int loads_nothing(void)
+{
+    return rkc_driver_find() == RKC_ENODRIVER && rkc_driver_state() == RKC_DRIVER_ABSENT &&
+           !dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) && dlopen("libcuda.so.1", RTLD_NOW);
 }
 
 static int is_on_in_vain(void)
@@ -152,9 +169,9 @@ int main(int argc, char **argv)
     char text[1024];
     folder = getenv("RKC_FAKECUDA");
     unsetenv("RANKCLOCK_GPU");
-    if (argc > 1 && strcmp(argv[1], "on") == 0) {
-        setenv("RANKCLOCK_GPU", "on", 1);
-        return loads_it();
+    if (argc > 1) {
+        setenv("RANKCLOCK_GPU", argv[1], 1);
+        return strcmp(argv[1], "on") == 0 ? loads_it() : loads_nothing();
     }
     if (!folder)
         skip_all("the environment does not say where the doubles are");
@@ -168,6 +185,7 @@ int main(int argc, char **argv)
     is_str(text, "", "as was wanted");
     is_int(in_child(has_no_device, text, sizeof text), 1, "a driver may be of no use");
     is_str(text, "rankclock: no GPU times: the driver sees no device\n", "which is said once");
+    is_int(in_child(is_auto, text, sizeof text), 1, "a driver is not loaded unasked");
     is_int(in_child(is_on, text, sizeof text), 1, "with =on it is loaded, not initialised");
     int result = in_child(is_on_in_vain, text, sizeof text);
     if (result == 2) {
