@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #define RKC_OUTSIDE /* of librankclock */
+#include "gpu/timed.h"
 #include "hot.h"
 #include "runtime.h"
 
@@ -98,6 +99,8 @@ static inline void rkc_mpi_leave(struct rkc_mpi_call *call, struct rkc_mpi_funct
         rkc_hot_end(hot, node, rkc_pair_region(node->self), call->end);
     else
         rkc_mpi_leave_slow(call, function);
+    if (RKC_UNLIKELY(atomic_load_explicit(&rkc_private_timed_threads, memory_order_relaxed)))
+        rkc_private_timed_poll();
 }
 
 #endif

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "gpu/timed.h"
 #include "hot.h"
 
 enum {
@@ -44,6 +45,11 @@ void rkc_tree_init(struct rkc_image *image, const struct rkc_tree_names *names, 
     tree.n_notes = 0;
     atomic_store(&tree.rate, rate);
     atomic_store(&tree.calibrate_at, rkc_clock_ticks() + ticks_of(SOON_NS, rate));
+}
+
+uint64_t rkc_tree_rate(void)
+{
+    return atomic_load_explicit(&tree.rate, memory_order_relaxed);
 }
 
 void rkc_tree_calibrate(int force)
@@ -541,4 +547,6 @@ void rkc_private_fold(struct rkc_thread *thread)
     atomic_store_explicit(&ring->tail, head, memory_order_release);
     rkc_tree_calibrate(0);
     rkc_thread_signals_restore(&mask);
+    if (RKC_UNLIKELY(atomic_load_explicit(&rkc_private_timed_threads, memory_order_relaxed)))
+        rkc_timed_poll(thread);
 }

@@ -34,6 +34,9 @@ void rkc_tree_calibrate(int force);
  * looked at. */
 void rkc_tree_settle(struct rkc_thread *thread);
 
+/* What converts ticks now; see clock.h. */
+uint64_t rkc_tree_rate(void);
+
 /* Make a thread's root node. 0 or RKC_ENOMEM. */
 int rkc_tree_root(struct rkc_thread *thread);
 

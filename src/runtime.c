@@ -23,6 +23,8 @@
 #include <unistd.h>
 
 #include "finish.h"
+#include "gpu/driver.h"
+#include "gpu/timed.h"
 #include "hot.h"
 #include "identity.h"
 #include "log.h"
@@ -30,6 +32,9 @@
 
 enum { PROBLEMS_MAX = 8 };
 enum state { NOT_STARTED, ON, OFF };
+
+/* How long the end of a run waits for devices at most: what was queued before it is over soon. */
+static const int64_t DRAIN_NS = 5000000000;
 
 static struct {
     _Atomic int state; /* enum state */
@@ -319,6 +324,8 @@ void rkc_private_world(int rank, int size, int local_rank)
     atomic_store(&header->size, size);
     atomic_store(&header->local_rank, local_rank);
     atomic_store(&header->cpu, sched_getcpu());
+    if (rkc_driver_find() != 0 && rank == 0)
+        rkc_driver_say();
     if (rank == 0)
         say_problems();
 }
@@ -336,6 +343,8 @@ void rkc_private_stop(enum rkc_state state)
     atomic_store_explicit(&header->clock.ended, 1, memory_order_release);
     atomic_store(&header->state, state);
     rkc_thread_stop();
+    if (state != RKC_STATE_ABORTED) /* else there is no time left */
+        rkc_timed_drain(DRAIN_NS);
 }
 
 /* Make the folder for images, or take one that is ours: 0 or an errno. */

@@ -75,6 +75,23 @@ int rkc_thread_alive(void)
     return atomic_load_explicit(&rkc_gate_here.gate, memory_order_acquire) != 0;
 }
 
+struct rkc_thread *rkc_thread_at(uint32_t i)
+{
+    rkc_thread_lock();
+    struct table *table = threads.table;
+    struct rkc_thread *thread = table && i < table->n_slots ? &table->slot[i] : NULL;
+    rkc_thread_unlock();
+    return thread;
+}
+
+void *rkc_thread_new_block(enum rkc_block_kind kind, size_t bytes)
+{
+    rkc_thread_lock();
+    void *block = rkc_image_block(threads.image, kind, bytes);
+    rkc_thread_unlock();
+    return block;
+}
+
 int rkc_thread_grow_hidden(struct rkc_thread *thread)
 {
     size_t bytes = thread->cap_hidden * sizeof *thread->hidden;

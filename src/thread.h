@@ -56,6 +56,7 @@ struct rkc_thread {
     struct rkc_ring *ring;
 
     void *mpi; /* pmpi's own, kept from thread to thread */
+    void *gpu; /* gpu/timed.c's, likewise */
 
     struct rkc_nodes_block *nodes; /* where the next node comes from */
 
@@ -111,6 +112,13 @@ void rkc_thread_stop(void);
 
 /* Give the calling thread its struct; NULL when recording is off or memory is short. */
 struct rkc_thread *rkc_thread_attach(void);
+
+/* The struct of the i-th thread that was ever there at once, with or without a thread now; NULL past
+ * the last. Also when recording has stopped. */
+struct rkc_thread *rkc_thread_at(uint32_t i);
+
+/* A new block of the image, as rkc_image_block; takes the lock. */
+void *rkc_thread_new_block(enum rkc_block_kind kind, size_t bytes);
 
 /* Make room for more begins that are not recorded. 0 or RKC_ENOMEM. */
 int rkc_thread_grow_hidden(struct rkc_thread *thread);

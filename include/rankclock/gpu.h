@@ -35,6 +35,8 @@
 
 #include <rankclock/status.h>
 
+struct rkc_region;
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -370,6 +372,36 @@ RKC_API int rkc_gpu_stream_provider(const char *name,
                                     int (*current)(void *self, int device, void **stream),
                                     void *self);
 
+/* ---- regions on a stream ------------------------------------------------------------------- */
+
+#ifndef RKC_DISABLE
+
+/** Begin a region on the host and on a stream.
+ *
+ * @param region  a handle from rkc_region_get; NULL does nothing
+ * @param stream  whose time is meant; NULL is the current stream, as above
+ *
+ * The visit's host time is that of any region. Its device time, another metric, lasts from where
+ * the device has come to the begin in the stream until it has come to the end: all work that the
+ * stream is given in between, and what the stream waits for meanwhile. It is known later; nothing
+ * waits for it. Where there is no driver, and for visits that cannot be timed on the device, the
+ * host time stays; the file says how many visits have no device time, and why.
+ *
+ * Two events are recorded for each visit. On the legacy default stream that makes the streams that
+ * wait for it wait for the records, too. Not from a signal handler or a CUDA host callback.
+ */
+RKC_API void rkc_gpu_begin(struct rkc_region *region, void *stream);
+
+/** End it: as rkc_region_end, with the end of the device time on the stream.
+ *
+ * @param stream  most often that of the begin; another one of the same context will do
+ *
+ * A visit begun here and ended by rkc_region_end has no device time.
+ */
+RKC_API void rkc_gpu_end(struct rkc_region *region, void *stream);
+
+#endif
+
 #ifdef __cplusplus
 }
 #endif
@@ -391,6 +423,46 @@ static inline void *rkc_stream_or_current_(void *stream)
 #define rkc_stream_external(device, handle, stream) \
     rkc_stream_external(device, rkc_stream_or_default_(handle), stream)
 #define rkc_stream_push(stream) rkc_stream_push(rkc_stream_or_default_(stream))
+#ifndef RKC_DISABLE
+#define rkc_gpu_begin(region, stream) rkc_gpu_begin(region, rkc_stream_or_current_(stream))
+#define rkc_gpu_end(region, stream) rkc_gpu_end(region, rkc_stream_or_current_(stream))
+#endif
+#endif
+
+#include <rankclock/region.h>
+
+#ifdef RKC_DISABLE
+#define rkc_gpu_begin(region, stream) ((void)(region), (void)(stream))
+#define rkc_gpu_end(region, stream) ((void)(region), (void)(stream))
+#define RKC_SCOPE_GPU(name, stream) ((void)(stream))
+#elif !defined(__cplusplus)
+struct rkc_gpu_scope_ {
+    struct rkc_region *region;
+    void *stream;
+};
+
+static inline struct rkc_gpu_scope_ rkc_gpu_scope_begin_(struct rkc_region *region, void *stream)
+{
+    struct rkc_gpu_scope_ scope = {region, stream};
+    rkc_gpu_begin(region, stream);
+    return scope;
+}
+
+static inline void rkc_gpu_scope_end_(struct rkc_gpu_scope_ *scope)
+{
+    rkc_gpu_end(scope->region, scope->stream);
+}
+
+#define RKC_SCOPE_GPU_AT_(name, stream, line)                                      \
+    static struct rkc_region *rkc_site_##line##_;                                  \
+    __attribute__((unused, cleanup(rkc_gpu_scope_end_)))                           \
+    struct rkc_gpu_scope_ rkc_scope_##line##_ =                                    \
+        rkc_gpu_scope_begin_(rkc_site_(&rkc_site_##line##_, name, __FILE__, line), stream)
+#define RKC_SCOPE_GPU_(name, stream, line) RKC_SCOPE_GPU_AT_(name, stream, line)
+
+/** Time the rest of the enclosing block as the region `name` on the host and on a stream, however
+ * it is left. A declaration. C++: see rankclock.hpp. */
+#define RKC_SCOPE_GPU(name, stream) RKC_SCOPE_GPU_(name, stream, __LINE__)
 #endif
 
 #endif

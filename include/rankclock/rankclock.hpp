@@ -60,6 +60,24 @@ private:
     struct rkc_region *handle_;
 };
 
+/** The same on the host and on a stream; see rkc_gpu_begin. */
+class gpu_scope {
+public:
+    gpu_scope(const region &visited, void *stream) noexcept
+        : handle_(visited.handle()), stream_(stream)
+    {
+        rkc_gpu_begin(handle_, stream_);
+    }
+    ~gpu_scope() { rkc_gpu_end(handle_, stream_); }
+
+    gpu_scope(const gpu_scope &) = delete;
+    gpu_scope &operator=(const gpu_scope &) = delete;
+
+private:
+    struct rkc_region *handle_;
+    void *stream_;
+};
+
 #else
 
 class region {
@@ -83,6 +101,15 @@ public:
     scope &operator=(const scope &) = delete;
 };
 
+class gpu_scope {
+public:
+    gpu_scope(const region &, void *) noexcept {}
+    ~gpu_scope() {}
+
+    gpu_scope(const gpu_scope &) = delete;
+    gpu_scope &operator=(const gpu_scope &) = delete;
+};
+
 #endif
 
 } // namespace rankclock
@@ -99,6 +126,13 @@ public:
                                                                            __LINE__);         \
     const ::rankclock::scope RKC_CPP_PASTE_(rkc_scope_, __LINE__)(                            \
         RKC_CPP_PASTE_(rkc_region_, __LINE__))
+
+/** The same on the host and on a stream, a CUstream or cudaStream_t. */
+#define RKC_SCOPE_GPU(name, stream)                                                           \
+    static const ::rankclock::region RKC_CPP_PASTE_(rkc_region_, __LINE__)(name, __FILE__,    \
+                                                                           __LINE__);         \
+    const ::rankclock::gpu_scope RKC_CPP_PASTE_(rkc_scope_, __LINE__)(                        \
+        RKC_CPP_PASTE_(rkc_region_, __LINE__), stream)
 
 #endif
 
