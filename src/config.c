@@ -27,7 +27,7 @@ static const struct rkc_setting settings[] = {
     {"RANKCLOCK_EXCLUDE", "", "comma-separated globs: regions whose name matches one are not recorded"},
     {"RANKCLOCK_ROWS", "auto",
      "values of single ranks in the file: all; none; auto writes all of them up to 256 MiB, "
-     "beyond that host and MPI time alone"},
+     "beyond that host, MPI and device time alone"},
     {"RANKCLOCK_COMMAND", "full", "command line in the file: full, name (the program's name alone) or none"},
     {"RANKCLOCK_MODE", "0600", "permissions of the result file, octal"},
     {"RANKCLOCK_FINALIZE_TIMEOUT", "600",
@@ -37,6 +37,11 @@ static const struct rkc_setting settings[] = {
      "standard: MPI_Pcontrol(0) pauses, (1) resumes, (2) saves a snapshot; ipm: (1, \"name\") begins "
      "and (-1, \"name\") ends a region"},
     {"RANKCLOCK_SPOOL", "off", "a node-local folder to keep the image in while the program runs; off: memory"},
+    {"RANKCLOCK_GPU_EVENTS", "4096",
+     "visits of GPU regions that may be pending on each thread; beyond that they have no device time"},
+    {"RANKCLOCK_GPU_SYNC", "0",
+     "1 waits for the device at the end of each GPU region, so that host time includes device time: "
+     "this changes the program's timing"},
     {"RANKCLOCK_CLOCK", "auto", "auto uses the processor's counter where it is invariant; gettime never"},
     {"RANKCLOCK_WRITER", "", "path of the rankclock command that writes the file; empty: found beside the library"},
     {"RANKCLOCK_RUN_ID", "", "identity of the run, set by rankclock run; empty: the launcher's"},
@@ -188,6 +193,12 @@ static int take(const char *name, const char *value, struct rkc_config *config,
             return RKC_EARG;
         config->mode = (unsigned)mode;
         return 0;
+    }
+    if (strcmp(what, "_GPU_SYNC") == 0)
+        return take_switch(value, &config->gpu_sync, wanted);
+    if (strcmp(what, "_GPU_EVENTS") == 0) {
+        *wanted = "a number from 1 to 1048576";
+        return take_number(value, 10, 1, 1 << 20, &config->gpu_events);
     }
     if (strcmp(what, "_FINALIZE_TIMEOUT") == 0) {
         *wanted = "a number of seconds from 0 to 86400";

@@ -29,6 +29,8 @@ struct rkc_config {
     int command;        /* enum rkc_command_setting */
     int pcontrol;       /* enum rkc_pcontrol_setting */
     int gpu;            /* enum rkc_gpu_setting */
+    int gpu_sync;       /* wait for the device at each end of a GPU region */
+    int gpu_events;     /* visits that may be pending on a thread */
     int verbose;        /* RKC_LOG_WARNING … RKC_LOG_DETAIL */
     unsigned mode;      /* permissions of the file */
     int finalize_timeout_s;

@@ -32,6 +32,8 @@ static void test_defaults(void)
     is_int(config.finalize_timeout_s, 600, "the ranks wait ten minutes for each other");
     is_str(config.spool, "", "the image is in memory");
     is_int(config.verbose, 1, "the file written is said");
+    ok(!config.gpu_sync && config.gpu_events == 4096,
+       "nothing waits for a device, and visits may be pending on it");
 
     size_t n;
     int bad = 0;
@@ -41,7 +43,7 @@ static void test_defaults(void)
         bad += rkc_config_check(settings[i].name, settings[i].fallback, why, sizeof why) != 0 ||
                !*settings[i].meaning;
     is_int(bad, 0, "every variable is explained and takes its own default");
-    is_int((int64_t)n, 16, "the table is all there is");
+    is_int((int64_t)n, 18, "the table is all there is");
 }
 
 static void test_values(void)
@@ -50,13 +52,16 @@ static void test_values(void)
                 "RANKCLOCK_ROWS=none", "RANKCLOCK_COMMAND=name", "RANKCLOCK_PCONTROL=ipm",
                 "RANKCLOCK_VERBOSE=2", "RANKCLOCK_MODE=0640", "RANKCLOCK_FINALIZE_TIMEOUT=5",
                 "RANKCLOCK_OUTPUT=/tmp/%j.h5", "RANKCLOCK_SPOOL=/dev/shm", "RANKCLOCK_WRITER=/x y",
-                "RANKCLOCK_RUN_ID=17", "RANKCLOCK_GPU=on", "PATH=/bin", "RANKCLOCKWORK=x", "X"),
+                "RANKCLOCK_GPU_SYNC=1", "RANKCLOCK_GPU_EVENTS=16", "RANKCLOCK_RUN_ID=17",
+                "RANKCLOCK_GPU=on", "PATH=/bin", "RANKCLOCKWORK=x", "X"),
            0, "all of them can be set");
-    ok(!config.on && !config.mpi && !config.tsc, "switches");
+    ok(!config.on && !config.mpi && !config.tsc && config.gpu_sync, "switches");
     ok(config.rows == RKC_ROWS_NONE && config.command == RKC_COMMAND_NAME &&
            config.pcontrol == RKC_PCONTROL_IPM && config.gpu == RKC_GPU_ON,
        "words");
-    ok(config.verbose == 2 && config.mode == 0640 && config.finalize_timeout_s == 5, "numbers");
+    ok(config.verbose == 2 && config.mode == 0640 && config.finalize_timeout_s == 5 &&
+           config.gpu_events == 16,
+       "numbers");
     is_str(config.output, "/tmp/%j.h5", "texts");
     is_str(config.spool, "/dev/shm", "folders");
     is_str(config.writer, "/x y", "programs");
@@ -75,6 +80,9 @@ static void test_problems(void)
         {"RANKCLOCK_ENABLE", "maybe", RKC_EARG},
         {"RANKCLOCK_ENABLE", "", RKC_EARG},
         {"RANKCLOCK_ROWS", "some", RKC_EARG},
+        {"RANKCLOCK_GPU_SYNC", "2", RKC_EARG},
+        {"RANKCLOCK_GPU_EVENTS", "0", RKC_EARG},
+        {"RANKCLOCK_GPU_EVENTS", "1e6", RKC_EARG},
         {"RANKCLOCK_COMMAND", "FULL", RKC_EARG},
         {"RANKCLOCK_PCONTROL", "2", RKC_EARG},
         {"RANKCLOCK_CLOCK", "tsc2", RKC_EARG},
