@@ -205,6 +205,43 @@ static void take_note(struct collector *c, const struct rkc_block *at)
         c->failed = 1;
 }
 
+/* A text of the image that may lack its end. */
+static void copy_text(struct collector *c, char *to, size_t room, const char *from, size_t size)
+{
+    size_t length = strnlen(from, size);
+    if (length == size)
+        c->broken = 1;
+    length = length < room ? length : room - 1;
+    memcpy(to, from, length);
+    to[length] = 0;
+}
+
+static void take_device(struct collector *c, const struct rkc_block *at)
+{
+    const struct rkc_device_block *block = (const void *)at;
+    struct rkc_local *local = c->local;
+    if (!atomic_load_explicit(&block->block.count, memory_order_acquire))
+        return;
+    if (!local->devices)
+        local->devices = calloc(RKC_RANK_DEVICES_MAX, sizeof *local->devices);
+    if (!local->devices) {
+        c->failed = 1;
+        return;
+    }
+    if (local->row.n_devices == RKC_RANK_DEVICES_MAX) {
+        local->devices_left_out++;
+        return;
+    }
+    struct rkc_rank_device *device = &local->devices[local->row.n_devices++];
+    device->index = block->index;
+    device->driver_version = block->driver_version;
+    device->covered_ns = rkc_local_count(&block->covered_ns);
+    device->ns = rkc_local_count(&block->ns);
+    copy_text(c, device->uuid, sizeof device->uuid, block->uuid, sizeof block->uuid);
+    copy_text(c, device->bus_id, sizeof device->bus_id, block->bus_id, sizeof block->bus_id);
+    copy_text(c, device->name, sizeof device->name, block->name, sizeof block->name);
+}
+
 static int big_enough(const struct rkc_block *block)
 {
     static const size_t least[RKC_BLOCK_KINDS] = {
@@ -214,6 +251,7 @@ static int big_enough(const struct rkc_block *block)
         [RKC_BLOCK_TRAFFIC] = sizeof(struct rkc_traffic),
         [RKC_BLOCK_HIGH] = sizeof(struct rkc_high_block),
         [RKC_BLOCK_NOTE] = sizeof(struct rkc_note_block),
+        [RKC_BLOCK_DEVICE] = sizeof(struct rkc_device_block),
     };
     return block->kind < RKC_BLOCK_KINDS && block->bytes >= least[block->kind];
 }
@@ -386,6 +424,7 @@ static int collect(struct collector *c, int32_t rank)
     each_block(c, RKC_BLOCK_NODES, take_nodes);
     each_block(c, RKC_BLOCK_NOTE, take_note);
     each_block(c, RKC_BLOCK_THREAD, take_ring);
+    each_block(c, RKC_BLOCK_DEVICE, take_device);
     add_open(c);
     local->broken = c->broken;
     local->approximate = !image_rate(c->header);

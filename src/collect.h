@@ -36,9 +36,13 @@ struct rkc_local_pending {
 struct rkc_local {
     const struct rkc_view *view;
     struct rkc_profile paths;  /* call paths, notes and this rank; no numbers */
-    int64_t (*values)[RKC_METRICS]; /* by path; RKC_ABSENT where not measured */
+    int64_t (*values)[RKC_HOST_METRICS]; /* by path; RKC_ABSENT where not measured */
+    int64_t (*device_values)[RKC_METRICS - RKC_HOST_METRICS]; /* NULL: there is no GPU region */
+    uint32_t metrics;          /* bit 1 << metric for those that some path has */
     rkc_u128 *sumsq_ns2;       /* by path */
     struct rkc_rank_row row;
+    struct rkc_rank_device *devices; /* row.n_devices of them */
+    uint64_t devices_left_out;
     struct rkc_job job;        /* this rank's facts */
     uint64_t rate;             /* see clock.h */
     uint64_t end_ticks;        /* the last instant that the image knows of */
@@ -64,6 +68,22 @@ void rkc_local_free(struct rkc_local *local);
 
 /* The second half of collecting: from the nodes to values, row and notes. 0 or RKC_ENOMEM. */
 int rkc_local_settle(struct rkc_local *local);
+
+/* A number of the image as a value, which is none that could be taken for absent. */
+static inline int64_t rkc_local_count(const _Atomic uint64_t *count)
+{
+    uint64_t value = atomic_load_explicit(count, memory_order_relaxed);
+    return value < INT64_MAX ? (int64_t)value : INT64_MAX;
+}
+
+/* A metric of a path, or RKC_ABSENT. */
+static inline int64_t rkc_local_value(const struct rkc_local *local, uint32_t path, int metric)
+{
+    if (metric < RKC_HOST_METRICS)
+        return local->values[path][metric];
+    return local->device_values ? local->device_values[path][metric - RKC_HOST_METRICS]
+                                : RKC_ABSENT;
+}
 
 /* Sum a path's histograms. */
 void rkc_local_hist(const struct rkc_local *local, uint32_t path, struct rkc_path_hist *hist);

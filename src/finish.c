@@ -15,7 +15,7 @@
 #include "runtime.h"
 #include "sink/pipe.h"
 
-enum { WINDOW = 64 }; /* call paths whose numbers are sent at once */
+enum { WINDOW = RKC_NUMBERS_WINDOW }; /* call paths whose numbers are sent at once */
 
 static const int64_t ROWS_BYTES_MAX = INT64_C(256) << 20; /* of per-rank values, by default */
 static const int64_t SECOND_NS = 1000000000;
@@ -102,12 +102,14 @@ static void collect(void)
 
 /* ---- what all ranks' rows come to ---- */
 
-struct rkc_finish_sums rkc_finish_sums_of(const struct rkc_rank_row *row)
+struct rkc_finish_sums rkc_finish_sums_of(const struct rkc_rank_row *row, uint32_t metrics)
 {
     return (struct rkc_finish_sums){.ranks = 1,
                                     .start_unix_ns = row->start_unix_ns,
                                     .wall_ns = row->wall_ns,
-                                    .overhead_ns = row->overhead_ns};
+                                    .overhead_ns = row->overhead_ns,
+                                    .device_uses = row->n_devices,
+                                    .metrics = metrics};
 }
 
 void rkc_finish_sums_add(struct rkc_finish_sums *into, const struct rkc_finish_sums *from)
@@ -119,6 +121,8 @@ void rkc_finish_sums_add(struct rkc_finish_sums *into, const struct rkc_finish_s
         return;
     }
     into->ranks += from->ranks;
+    into->device_uses += from->device_uses;
+    into->metrics |= from->metrics;
     if (from->start_unix_ns < into->start_unix_ns)
         into->start_unix_ns = from->start_unix_ns;
     if (from->wall_ns > into->wall_ns)
@@ -127,11 +131,14 @@ void rkc_finish_sums_add(struct rkc_finish_sums *into, const struct rkc_finish_s
         into->overhead_ns = INT64_MAX;
 }
 
-static uint32_t choose_rows(int setting, int32_t n_ranks, uint32_t n_paths, const char **word)
+/* Which of the metrics that there are, `all`, the rows have. */
+static uint32_t choose_rows(int setting, uint32_t all, int32_t n_ranks, uint32_t n_paths,
+                            const char **word)
 {
-    const uint32_t all = (UINT32_C(1) << RKC_METRICS) - 1;
-    const uint32_t times = UINT32_C(1) << RKC_METRIC_INCLUSIVE | UINT32_C(1) << RKC_METRIC_MPI;
-    rkc_u128 bytes = (rkc_u128)(uint32_t)n_ranks * n_paths * RKC_METRICS * sizeof(int64_t);
+    const uint32_t times = UINT32_C(1) << RKC_METRIC_INCLUSIVE | UINT32_C(1) << RKC_METRIC_MPI |
+                           UINT32_C(1) << RKC_METRIC_DEVICE;
+    unsigned n_metrics = (unsigned)__builtin_popcount(all);
+    rkc_u128 bytes = (rkc_u128)(uint32_t)n_ranks * n_paths * n_metrics * sizeof(int64_t);
     if (setting == RKC_ROWS_NONE) {
         *word = "none";
         return 0;
@@ -141,14 +148,16 @@ static uint32_t choose_rows(int setting, int32_t n_ranks, uint32_t n_paths, cons
         return all;
     }
     *word = "host";
-    return times;
+    return all & times;
 }
 
 int rkc_finish_job(struct rkc_job *job, const struct rkc_finish_sums *sums, int setting,
                    int32_t n_ranks, uint32_t n_paths)
 {
     const char *word;
-    job->row_metrics = choose_rows(setting, n_ranks, n_paths, &word);
+    job->metrics = sums->metrics;
+    job->row_metrics = choose_rows(setting, sums->metrics, n_ranks, n_paths, &word);
+    job->device_uses = sums->device_uses;
     job->ranks = n_ranks;
     job->start_unix_ns = sums->start_unix_ns;
     job->wall_ns = sums->wall_ns;
@@ -192,7 +201,8 @@ static int send_row(const struct rkc_local *local, const uint32_t *map, struct r
         return RKC_ENOMEM;
     rkc_local_row(local, map, metrics, n_paths, n_paths, values);
     struct rkc_rows rows = {
-        .n_ranks = 1, .n_paths = n_paths, .ranks = &local->row, .values = values};
+        .n_ranks = 1, .n_paths = n_paths, .ranks = &local->row, .values = values,
+        .devices = local->devices};
     int status = sink->ops->rows(sink, &rows);
     free(values);
     return status;
@@ -210,7 +220,7 @@ static int write_one(void)
 {
     struct rkc_local *local = &ending.local;
     struct rkc_sink *sink = ending.sink;
-    struct rkc_finish_sums sums = rkc_finish_sums_of(&local->row);
+    struct rkc_finish_sums sums = rkc_finish_sums_of(&local->row, local->metrics);
     uint32_t *map = rkc_finish_numbering(local->paths.n_paths);
     int status = map ? rkc_finish_job(&local->job, &sums, rkc_private_config()->rows, 1,
                                       local->paths.n_paths)

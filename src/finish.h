@@ -19,10 +19,13 @@ struct rkc_link;
 struct rkc_finish_sums {
     int64_t ranks; /* added so far */
     int64_t start_unix_ns, wall_ns, overhead_ns;
+    int64_t device_uses; /* devices of each rank */
+    uint32_t metrics;    /* bit 1 << metric for each that some rank has */
+    uint32_t zero;
 };
 
-/* The sums of one rank. */
-struct rkc_finish_sums rkc_finish_sums_of(const struct rkc_rank_row *row);
+/* The sums of one rank, and the metrics that it has. */
+struct rkc_finish_sums rkc_finish_sums_of(const struct rkc_rank_row *row, uint32_t metrics);
 /* Add those of other ranks. */
 void rkc_finish_sums_add(struct rkc_finish_sums *into, const struct rkc_finish_sums *from);
 

@@ -20,11 +20,13 @@ enum {
     ROWS_BYTES = 256 << 10, /* of per-rank values handed over at once */
 };
 
-/* What a packet begins with; the bytes of the call paths and those of the numbers follow. */
+/* What a packet begins with; the bytes of the call paths, those of the numbers and the devices
+ * follow. */
 struct head {
     int32_t present;  /* 0: the rank has nothing to add */
     int32_t too_long; /* the size agreed on was not enough */
     uint64_t paths_bytes, numbers_bytes;
+    uint32_t metrics, zero;
     struct rkc_rank_row row;
 };
 
@@ -33,7 +35,8 @@ struct head {
 /* Bounds of what pack.c makes of things. */
 enum {
     REGION_BYTES = 24,
-    PATH_BYTES = 8 + 16 + 8 * RKC_METRICS + 17,
+    PATH_BYTES = 8 + 16 + 8 * RKC_HOST_METRICS + 17,
+    TIMED_BYTES = 8 * (RKC_METRICS - RKC_HOST_METRICS),
     BUCKET_BYTES = 9,
     NOTES_BYTES = 2048,
     NOTE_BYTES = 64
@@ -68,6 +71,15 @@ static int64_t bytes_of_ring(const struct rkc_ring *ring)
     return head - tail <= RKC_RING_RECORDS ? (int64_t)(head - tail) * BUCKET_BYTES : 0;
 }
 
+/* What visits lack is a note, too. */
+static int64_t bytes_of_timed(const struct rkc_timed *timed)
+{
+    int64_t bytes = TIMED_BYTES;
+    for (int reason = 0; reason < RKC_GPU_REASONS; reason++)
+        bytes += rkc_local_count(&timed->unavailable[reason]) ? NOTE_BYTES : 0;
+    return bytes + (rkc_local_count(&timed->coarse) ? NOTE_BYTES : 0);
+}
+
 static int64_t bytes_of_block(const struct rkc_block *block)
 {
     const struct rkc_region_block *region = (const void *)block;
@@ -82,6 +94,10 @@ static int64_t bytes_of_block(const struct rkc_block *block)
         return bytes_of_ring((const void *)block);
     case RKC_BLOCK_NOTE:
         return NOTE_BYTES;
+    case RKC_BLOCK_TIMED:
+        return bytes_of_timed((const void *)block);
+    case RKC_BLOCK_DEVICE:
+        return sizeof(struct rkc_rank_device);
     default:
         return 0;
     }
@@ -143,12 +159,15 @@ static void fill_packet(struct rkc_gather *gather, struct rkc_local *local)
     rkc_buffer_add(packet, &head, sizeof head);
     if (local) {
         head.row = local->row;
+        head.metrics = local->metrics;
         uint32_t *map = rkc_finish_numbering(local->paths.n_paths);
         pack_paths(local, packet);
         head.paths_bytes = packet->size - sizeof head;
         if (!map || rkc_local_pack(local, map, 0, local->paths.n_paths, packet) != 0)
             head.present = 0;
         head.numbers_bytes = packet->size - sizeof head - head.paths_bytes;
+        rkc_buffer_add(packet, local->devices,
+                       (size_t)local->row.n_devices * sizeof *local->devices);
         free(map);
     }
     head.too_long = packet->size > (size_t)gather->bytes;
@@ -161,6 +180,7 @@ static void fill_packet(struct rkc_gather *gather, struct rkc_local *local)
 struct part {
     struct head head;
     struct rkc_cursor paths, numbers;
+    const char *devices; /* not aligned */
     const uint32_t *map; /* number of each of its call paths */
     uint32_t *own_map;   /* the same, unless it is another rank's */
     uint32_t n_paths;
@@ -178,6 +198,7 @@ struct root {
     struct rkc_numbers numbers;
     struct rkc_rank_row *ranks; /* of a block of rows */
     int64_t *values;
+    struct rkc_rank_device *devices; /* the same, with room for those of all ranks */
 };
 
 /* Note how long a function of the sink took. */
@@ -193,6 +214,11 @@ static int fail(int status)
     return status;
 }
 
+static size_t bytes_of_devices(const struct part *part)
+{
+    return (size_t)part->head.row.n_devices * sizeof(struct rkc_rank_device);
+}
+
 /* Find the parts of a packet. */
 static int open_packet(const struct rkc_gather *gather, int rank, struct part *part)
 {
@@ -201,12 +227,15 @@ static int open_packet(const struct rkc_gather *gather, int rank, struct part *p
     memcpy(&part->head, at, sizeof part->head);
     at += sizeof part->head;
     size_t paths = part->head.paths_bytes, numbers = part->head.numbers_bytes;
+    int32_t n_devices = part->head.row.n_devices;
     if (part->head.too_long)
         return 0;
-    if (paths > room || numbers > room - paths)
+    if (paths > room || numbers > room - paths || n_devices < 0 ||
+        n_devices > RKC_RANK_DEVICES_MAX || bytes_of_devices(part) > room - paths - numbers)
         return RKC_EFORMAT;
     part->paths = (struct rkc_cursor){.at = at, .end = at + paths};
     part->numbers = (struct rkc_cursor){.at = at + paths, .end = at + paths + numbers};
+    part->devices = at + paths + numbers;
     return 0;
 }
 
@@ -250,7 +279,7 @@ static int take_packet(struct root *root, int rank, int *again)
         status = number_paths(root, part);
     }
     root->n_parts++;
-    struct rkc_finish_sums sums = rkc_finish_sums_of(&part->head.row);
+    struct rkc_finish_sums sums = rkc_finish_sums_of(&part->head.row, part->head.metrics);
     rkc_finish_sums_add(&root->sums, &sums);
     return status != 0 ? status : rkc_profile_ranks_add(&root->merged, rank, rank);
 }
@@ -286,13 +315,17 @@ static int fill_rows(struct root *root, uint32_t metrics, uint32_t first, uint32
     uint32_t n_paths = root->merged.n_paths;
     size_t stride = (size_t)n * n_paths;
     *rows = (struct rkc_rows){
-        .n_ranks = n, .n_paths = n_paths, .ranks = root->ranks, .values = root->values};
+        .n_ranks = n, .n_paths = n_paths, .ranks = root->ranks, .values = root->values,
+        .devices = root->devices};
+    char *device = (char *)root->devices;
     memset(root->values, 0xff, /* absent */
            stride * (unsigned)__builtin_popcount(metrics) * sizeof *root->values);
     for (uint32_t i = 0; i < n; i++) {
         const struct part *part = &root->parts[first + i];
         struct rkc_cursor cursor = part->numbers;
         uint32_t open = part->head.row.open_path;
+        memcpy(device, part->devices, bytes_of_devices(part));
+        device += bytes_of_devices(part);
         root->ranks[i] = part->head.row;
         root->ranks[i].open_path = open < part->n_paths ? part->map[open] : RKC_NO_PATH;
         int status = rkc_numbers_take_row(&cursor, part->map, part->n_paths, metrics, n_paths,
@@ -311,7 +344,8 @@ static int write_rows(struct root *root, uint32_t metrics)
     uint32_t step = fit < 1 ? 1 : fit > root->n_parts ? root->n_parts : (uint32_t)fit;
     root->ranks = malloc((step + 1) * sizeof *root->ranks);
     root->values = malloc(step * rank_bytes + 1);
-    if (!root->ranks || !root->values)
+    root->devices = malloc(((size_t)root->sums.device_uses + 1) * sizeof *root->devices);
+    if (!root->ranks || !root->values || !root->devices)
         return fail(RKC_ENOMEM);
     int status = 0;
     for (uint32_t first = 0; first < root->n_parts && status == 0; first += step) {
@@ -355,6 +389,7 @@ static void free_root(struct root *root)
     rkc_numbers_free(&root->numbers);
     free(root->ranks);
     free(root->values);
+    free(root->devices);
 }
 
 /* Understand all packets, or say that they are to be sent in another way. */

@@ -461,6 +461,8 @@ static void read_steady_block(int fd, const struct rkc_view *view, const struct 
     case RKC_BLOCK_TRAFFIC:
     case RKC_BLOCK_HIGH:
     case RKC_BLOCK_NOTE:
+    case RKC_BLOCK_TIMED:
+    case RKC_BLOCK_DEVICE:
         if (block->bytes <= RKC_HEADER_SIZE)
             read_steady(fd, view, block, block->bytes, same_bytes);
         break;

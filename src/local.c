@@ -8,6 +8,7 @@
 
 #include "collect.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,11 @@ static const struct rkc_traffic *traffic_of(const struct rkc_local *local,
                                             const struct rkc_node *node)
 {
     return block_at(local, node->traffic, RKC_BLOCK_TRAFFIC, sizeof(struct rkc_traffic));
+}
+
+static const struct rkc_timed *timed_of(const struct rkc_local *local, const struct rkc_node *node)
+{
+    return block_at(local, node->timed, RKC_BLOCK_TIMED, sizeof(struct rkc_timed));
 }
 
 /* ---- from nodes to paths ---- */
@@ -83,6 +89,57 @@ static void add_traffic(struct rkc_local *local, const struct rkc_local_node *no
     add_value(&values[RKC_METRIC_BLOCKED], rkc_clock_ns(blocked, local->rate));
 }
 
+static void take_least(int64_t *value, int64_t other)
+{
+    *value = *value == RKC_ABSENT || other < *value ? other : *value;
+}
+
+static void take_most(int64_t *value, int64_t other)
+{
+    *value = other > *value ? other : *value;
+}
+
+static int64_t *device_value(struct rkc_local *local, uint32_t path, int metric)
+{
+    return &local->device_values[path][metric - RKC_HOST_METRICS];
+}
+
+static void add_device_count(struct rkc_local *local, uint32_t path, int metric,
+                             const _Atomic uint64_t *count)
+{
+    add_value(device_value(local, path, metric), rkc_local_count(count));
+}
+
+/* Of visits without device time there is a number, but no time of 0. */
+static void add_timed(struct rkc_local *local, const struct rkc_local_node *node)
+{
+    const struct rkc_timed *timed = timed_of(local, node->node);
+    uint32_t path = node->path;
+    if (!timed)
+        return;
+    add_device_count(local, path, RKC_METRIC_DEVICE_VISITS, &timed->visits);
+    if (rkc_local_count(&timed->visits)) {
+        add_device_count(local, path, RKC_METRIC_DEVICE, &timed->ns);
+        take_least(device_value(local, path, RKC_METRIC_DEVICE_MIN),
+                   rkc_local_count(&timed->min_ns));
+        take_most(device_value(local, path, RKC_METRIC_DEVICE_MAX),
+                  rkc_local_count(&timed->max_ns));
+    }
+    if (rkc_local_count(&timed->lag_visits)) {
+        add_device_count(local, path, RKC_METRIC_LAG, &timed->lag_ns);
+        add_device_count(local, path, RKC_METRIC_LAG_VISITS, &timed->lag_visits);
+    }
+    if (rkc_local_count(&timed->coarse)) {
+        add_device_count(local, path, RKC_METRIC_COARSE, &timed->coarse);
+        take_most(device_value(local, path, RKC_METRIC_RESOLUTION),
+                  rkc_local_count(&timed->coarse_ns));
+    }
+    for (int reason = 0; reason < RKC_GPU_REASONS; reason++)
+        if (rkc_local_count(&timed->unavailable[reason]))
+            add_device_count(local, path, RKC_METRIC_DEVICE_CAPTURED + reason,
+                             &timed->unavailable[reason]);
+}
+
 static rkc_u128 square_ns(rkc_u128 square, uint64_t rate)
 {
     double scale = (double)rate / (double)(UINT64_C(1) << 56);
@@ -107,15 +164,10 @@ static void add_to_path(struct rkc_local *local, const struct rkc_local_node *no
     add_value(&values[RKC_METRIC_MPI], node->mpi_ns);
     add_value(&values[RKC_METRIC_USEFUL], node->inclusive_ns - node->busy_elsewhere_ns);
     add_value(&values[RKC_METRIC_THREADS], 1);
-    if (node->inclusive_ns > values[RKC_METRIC_SLOWEST_THREAD])
-        values[RKC_METRIC_SLOWEST_THREAD] = node->inclusive_ns;
+    take_most(&values[RKC_METRIC_SLOWEST_THREAD], node->inclusive_ns);
     if (node->visits) {
-        int64_t min = rkc_clock_ns(node->min, local->rate);
-        int64_t max = rkc_clock_ns(node->max, local->rate);
-        if (values[RKC_METRIC_VISIT_MIN] == RKC_ABSENT || min < values[RKC_METRIC_VISIT_MIN])
-            values[RKC_METRIC_VISIT_MIN] = min;
-        if (max > values[RKC_METRIC_VISIT_MAX])
-            values[RKC_METRIC_VISIT_MAX] = max;
+        take_least(&values[RKC_METRIC_VISIT_MIN], rkc_clock_ns(node->min, local->rate));
+        take_most(&values[RKC_METRIC_VISIT_MAX], rkc_clock_ns(node->max, local->rate));
     }
     if (!is_root && (unclosed || node->is_open))
         add_value(&values[RKC_METRIC_UNCLOSED],
@@ -123,21 +175,47 @@ static void add_to_path(struct rkc_local *local, const struct rkc_local_node *no
     if (sampled_out)
         add_value(&values[RKC_METRIC_SAMPLED_OUT], (int64_t)sampled_out);
     add_traffic(local, node, values);
+    add_timed(local, node);
     local->sumsq_ns2[node->path] =
         rkc_u128_add(local->sumsq_ns2[node->path], square_ns(node->square, local->rate));
+}
+
+/* Room for the values of all paths, which are absent. */
+static int make_values(struct rkc_local *local)
+{
+    uint32_t n = local->paths.n_paths;
+    int has_timed = 0;
+    for (uint32_t i = 0; i < local->n_nodes && !has_timed; i++)
+        has_timed = timed_of(local, local->nodes[i].node) != NULL;
+    local->values = malloc((n + 1) * sizeof *local->values);
+    local->device_values = has_timed ? malloc((n + 1) * sizeof *local->device_values) : NULL;
+    if (!local->values || (has_timed && !local->device_values))
+        return RKC_ENOMEM;
+    for (uint32_t path = 0; path < n; path++) {
+        for (int metric = 0; metric < RKC_HOST_METRICS; metric++)
+            local->values[path][metric] = RKC_ABSENT;
+        for (int metric = RKC_HOST_METRICS; has_timed && metric < RKC_METRICS; metric++)
+            local->device_values[path][metric - RKC_HOST_METRICS] = RKC_ABSENT;
+    }
+    return 0;
+}
+
+static void find_metrics(struct rkc_local *local)
+{
+    for (uint32_t path = 0; path < local->paths.n_paths; path++)
+        for (int metric = 0; metric < RKC_METRICS; metric++)
+            local->metrics |= (uint32_t)(rkc_local_value(local, path, metric) != RKC_ABSENT)
+                              << metric;
 }
 
 static int make_paths(struct rkc_local *local)
 {
     uint32_t n = local->paths.n_paths;
-    local->values = malloc((n + 1) * sizeof *local->values);
+    int status = make_values(local);
     local->sumsq_ns2 = calloc(n + 1, sizeof *local->sumsq_ns2);
     local->first_node = calloc(n + 1, sizeof *local->first_node);
-    if (!local->values || !local->sumsq_ns2 || !local->first_node)
+    if (status || !local->sumsq_ns2 || !local->first_node)
         return RKC_ENOMEM;
-    for (uint32_t path = 0; path < n; path++)
-        for (int metric = 0; metric < RKC_METRICS; metric++)
-            local->values[path][metric] = RKC_ABSENT;
     for (uint32_t i = local->n_nodes; i-- > 0;) {
         struct rkc_local_node *node = &local->nodes[i];
         settle(local, node);
@@ -145,6 +223,7 @@ static int make_paths(struct rkc_local *local)
         node->next = local->first_node[node->path];
         local->first_node[node->path] = i + 1;
     }
+    find_metrics(local);
     return 0;
 }
 
@@ -187,6 +266,17 @@ static void fill_overhead(struct rkc_local *local)
                                   rkc_clock_ns(atomic_load(&header->finalize_ticks), local->rate));
 }
 
+/* Where nothing was said of the GPU, its driver tells. */
+static int fill_facts(struct rkc_local *local)
+{
+    char text[32];
+    int version = local->row.n_devices > 0 ? local->devices[0].driver_version : 0;
+    if (version <= 0 || rkc_job_get(&local->job, "gpu"))
+        return 0;
+    snprintf(text, sizeof text, "cuda %d.%d", version / 1000, version % 1000 / 10);
+    return rkc_job_set(&local->job, "gpu", text);
+}
+
 /* ---- notes ---- */
 
 static int note_count(struct rkc_local *local, enum rkc_note_kind kind, uint32_t region,
@@ -198,6 +288,20 @@ static int note_count(struct rkc_local *local, enum rkc_note_kind kind, uint32_t
                                 count < INT64_MAX ? (int64_t)count : INT64_MAX, NULL);
 }
 
+/* The metrics whose values are counts of something worth a note, the reasons apart. */
+static const struct {
+    int metric;
+    enum rkc_note_kind kind;
+} noted[] = {{RKC_METRIC_UNCLOSED, RKC_NOTE_UNCLOSED},
+             {RKC_METRIC_SAMPLED_OUT, RKC_NOTE_SAMPLED},
+             {RKC_METRIC_COARSE, RKC_NOTE_GPU_COARSE}};
+
+static int note_value(struct rkc_local *local, uint32_t path, int metric, enum rkc_note_kind kind)
+{
+    int64_t value = rkc_local_value(local, path, metric);
+    return note_count(local, kind, local->paths.paths[path].region, value > 0 ? (uint64_t)value : 0);
+}
+
 /* Notes about call paths; *in_other gets the visits in paths named "(other)". */
 static int note_paths(struct rkc_local *local, uint64_t *in_other)
 {
@@ -205,11 +309,12 @@ static int note_paths(struct rkc_local *local, uint64_t *in_other)
         const int64_t *values = local->values[path];
         uint32_t region = local->paths.paths[path].region;
         const struct rkc_profile_region *named = &local->paths.regions[region];
-        int64_t unclosed = values[RKC_METRIC_UNCLOSED], sampled = values[RKC_METRIC_SAMPLED_OUT];
-        int status = note_count(local, RKC_NOTE_UNCLOSED, region,
-                                unclosed > 0 ? (uint64_t)unclosed : 0);
-        if (!status)
-            status = note_count(local, RKC_NOTE_SAMPLED, region, sampled > 0 ? (uint64_t)sampled : 0);
+        int status = 0;
+        for (size_t i = 0; i < sizeof noted / sizeof *noted && !status; i++)
+            status = note_value(local, path, noted[i].metric, noted[i].kind);
+        for (int reason = 0; reason < RKC_GPU_REASONS && !status; reason++)
+            status = note_value(local, path, RKC_METRIC_DEVICE_CAPTURED + reason,
+                                (enum rkc_note_kind)(RKC_NOTE_GPU_CAPTURED + reason));
         if (status)
             return status;
         if (named->kind == RKC_REGION_OTHER && strcmp(named->name, "(other)") == 0 &&
@@ -238,6 +343,7 @@ static int fill_notes(struct rkc_local *local)
         {RKC_NOTE_FREED, atomic_load(&header->freed)},
         {RKC_NOTE_DAMAGED, local->broken ? 1 : 0},
         {RKC_NOTE_APPROXIMATE, local->approximate ? 1 : 0},
+        {RKC_NOTE_DEVICES, local->devices_left_out},
     };
     for (size_t i = 0; i < sizeof counts / sizeof *counts && !status; i++)
         status = note_count(local, counts[i].kind, RKC_NO_PATH, counts[i].count);
@@ -251,7 +357,8 @@ int rkc_local_settle(struct rkc_local *local)
         return status;
     fill_times(local);
     fill_overhead(local);
-    return fill_notes(local);
+    status = fill_facts(local);
+    return status ? status : fill_notes(local);
 }
 
 /* ---- for others to use ---- */
@@ -320,9 +427,11 @@ int rkc_local_pack(const struct rkc_local *local, const uint32_t *map, uint32_t 
         struct rkc_path_hist hist;
         if (!path_of[i])
             continue;
+        int64_t values[RKC_METRICS];
+        for (int metric = 0; metric < RKC_METRICS; metric++)
+            values[metric] = rkc_local_value(local, path_of[i] - 1, metric);
         rkc_local_hist(local, path_of[i] - 1, &hist);
-        rkc_numbers_pack_path(buffer, first + i, local->row.rank, local->values[path_of[i] - 1],
-                              &hist);
+        rkc_numbers_pack_path(buffer, first + i, local->row.rank, values, &hist);
     }
     free(path_of);
     return buffer->failed ? RKC_ENOMEM : 0;
@@ -336,9 +445,11 @@ void rkc_local_add(const struct rkc_local *local, const uint32_t *map, struct rk
         uint32_t to = map[path] - numbers->first;
         if (map[path] < numbers->first || to >= numbers->n || !has_numbers(local->values[path]))
             continue;
-        for (int metric = 0; metric < RKC_METRICS; metric++)
-            if (local->values[path][metric] != RKC_ABSENT)
-                rkc_stat_set(&stats[metric], local->values[path][metric], local->row.rank);
+        for (int metric = 0; metric < RKC_METRICS; metric++) {
+            int64_t value = rkc_local_value(local, path, metric);
+            if (value != RKC_ABSENT)
+                rkc_stat_set(&stats[metric], value, local->row.rank);
+        }
         rkc_local_hist(local, path, &hist);
         rkc_numbers_merge_path(numbers->stats + (size_t)to * RKC_METRICS, &numbers->hist[to], stats,
                                &hist);
@@ -353,9 +464,11 @@ void rkc_local_row(const struct rkc_local *local, const uint32_t *map, uint32_t 
             continue;
         for (uint32_t path = 0; path < n_paths; path++)
             values[path] = RKC_ABSENT;
-        for (uint32_t path = 0; path < local->paths.n_paths; path++)
-            if (map[path] < n_paths && local->values[path][metric] != RKC_ABSENT)
-                add_value(&values[map[path]], local->values[path][metric]);
+        for (uint32_t path = 0; path < local->paths.n_paths; path++) {
+            int64_t value = rkc_local_value(local, path, metric);
+            if (map[path] < n_paths && value != RKC_ABSENT)
+                add_value(&values[map[path]], value);
+        }
         values += stride;
     }
 }
@@ -365,6 +478,8 @@ void rkc_local_free(struct rkc_local *local)
     rkc_profile_free(&local->paths);
     rkc_job_free(&local->job);
     free(local->values);
+    free(local->device_values);
+    free(local->devices);
     free(local->sumsq_ns2);
     free(local->nodes);
     free(local->pending);

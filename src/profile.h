@@ -49,6 +49,12 @@ struct rkc_numbers {
     struct rkc_path_hist *hist; /* [n] */
 };
 
+/* Call paths of a window: as many as fit into so much memory. */
+enum {
+    RKC_NUMBERS_WINDOW = 128 * 1024 / (RKC_METRICS * sizeof(struct rkc_stat) +
+                                       sizeof(struct rkc_path_hist)),
+};
+
 /* All absent. 0 or RKC_ENOMEM. `n` may be 0. */
 int rkc_numbers_init(struct rkc_numbers *numbers, uint32_t first, uint32_t n);
 void rkc_numbers_free(struct rkc_numbers *numbers);

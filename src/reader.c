@@ -201,9 +201,9 @@ static int load(struct rkc_reader *reader)
 {
     static int (*const parts[])(struct rkc_reader *) = {
         load_attributes,         rkc_reader_load_job,     rkc_reader_load_regions,
-        rkc_reader_load_paths,   rkc_reader_load_ranks,   rkc_reader_load_missing,
-        rkc_reader_load_notes,   rkc_reader_load_transfers, load_profile,
-        load_rows,
+        rkc_reader_load_paths,   rkc_reader_load_ranks,   rkc_reader_load_devices,
+        rkc_reader_load_missing, rkc_reader_load_notes,   rkc_reader_load_transfers,
+        load_profile,            load_rows,
     };
     int status = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts && !status; i++)
@@ -337,6 +337,19 @@ const struct rkc_reader_range *rkc_reader_missing(const struct rkc_reader *reade
 {
     *n = reader->n_missing;
     return reader->missing;
+}
+
+const struct rkc_reader_device *rkc_reader_devices(const struct rkc_reader *reader, size_t *n)
+{
+    *n = reader->n_devices;
+    return reader->devices;
+}
+
+const struct rkc_reader_device_use *rkc_reader_device_use(const struct rkc_reader *reader,
+                                                          size_t *n)
+{
+    *n = reader->n_device_use;
+    return reader->device_use;
 }
 
 const struct rkc_reader_stat *rkc_reader_profile(const struct rkc_reader *reader,

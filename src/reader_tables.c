@@ -148,9 +148,9 @@ static const struct {
     {RKC_RANKS_OPEN, offsetof(struct rkc_reader_rank, open_callpath)},
 };
 
-static int load_rank(struct rkc_reader *reader, const struct rkc_array *arrays,
-                     const struct rkc_array *nodes, size_t i)
+static int load_rank(struct rkc_reader *reader, const struct rkc_array *arrays, size_t i)
 {
+    const struct rkc_array *nodes = &reader->nodes;
     struct rkc_reader_rank *rank = &reader->ranks[i];
     for (size_t k = 0; k < sizeof small_columns / sizeof *small_columns; k++) {
         int64_t value = arrays[small_columns[k].column].ints[i];
@@ -173,6 +173,8 @@ static int load_rank(struct rkc_reader *reader, const struct rkc_array *arrays,
     rank->useful_ns = arrays[RKC_RANKS_USEFUL].ints[i];
     rank->overhead_ns = arrays[RKC_RANKS_OVERHEAD].ints[i];
     rank->measured_until_unix_ns = arrays[RKC_RANKS_UNTIL].ints[i];
+    rank->device = -1;
+    rank->device_ns = RKC_READER_ABSENT;
     return 0;
 }
 
@@ -180,11 +182,12 @@ int rkc_reader_load_ranks(struct rkc_reader *reader)
 {
     static const struct rkc_column columns[] = {RKC_RANKS_LIST(RKC_COLUMN_ROW)};
     static const struct rkc_column node_columns[] = {RKC_NODES_LIST(RKC_COLUMN_ROW)};
-    struct rkc_array nodes, arrays[RKC_RANKS_COLUMNS];
+    struct rkc_array arrays[RKC_RANKS_HOST_COLUMNS];
     int status = rkc_source_table(&reader->source, "nodes", node_columns, RKC_NODES_COLUMNS,
-                                  &nodes);
+                                  &reader->nodes);
     if (!status)
-        status = rkc_source_table(&reader->source, "ranks", columns, RKC_RANKS_COLUMNS, arrays);
+        status = rkc_source_table(&reader->source, "ranks", columns, RKC_RANKS_HOST_COLUMNS,
+                                  arrays);
     if (status)
         return status;
     size_t n = arrays[0].rows;
@@ -192,12 +195,112 @@ int rkc_reader_load_ranks(struct rkc_reader *reader)
     if (!reader->ranks)
         return reader->source.status;
     for (size_t i = 0; i < n && !status; i++)
-        status = load_rank(reader, arrays, &nodes, i);
+        status = load_rank(reader, arrays, i);
     if (status)
         return status;
     reader->n_ranks = n;
-    release(reader, arrays, RKC_RANKS_COLUMNS, columns);
+    release(reader, arrays, RKC_RANKS_HOST_COLUMNS, columns);
     return 0;
+}
+
+static int load_device_table(struct rkc_reader *reader)
+{
+    static const struct rkc_column columns[] = {RKC_DEVICES_LIST(RKC_COLUMN_ROW)};
+    struct rkc_array arrays[RKC_DEVICES_COLUMNS];
+    int status = rkc_source_table(&reader->source, "devices", columns, RKC_DEVICES_COLUMNS,
+                                  arrays);
+    if (status)
+        return status;
+    size_t n = arrays[0].rows;
+    reader->devices = rkc_source_alloc(&reader->source, n, sizeof *reader->devices);
+    if (!reader->devices)
+        return reader->source.status;
+    for (size_t i = 0; i < n; i++) {
+        int64_t node = arrays[RKC_DEVICES_NODE].ints[i];
+        int64_t index = arrays[RKC_DEVICES_INDEX].ints[i];
+        int64_t driver = arrays[RKC_DEVICES_DRIVER].ints[i];
+        if (!within(node, 0, (int64_t)reader->nodes.rows - 1))
+            return bad(reader, "devices", i, "it has no node");
+        if (!within(index, -1, INT32_MAX) || !within(driver, -1, INT32_MAX))
+            return bad(reader, "devices", i, "a number is too large");
+        reader->devices[i] = (struct rkc_reader_device){
+            .node = text_at(&reader->nodes, (size_t)node),
+            .name = text_at(&arrays[RKC_DEVICES_NAME], i),
+            .uuid = text_at(&arrays[RKC_DEVICES_UUID], i),
+            .pci_bus_id = text_at(&arrays[RKC_DEVICES_BUS_ID], i),
+            .index = (int32_t)index,
+            .driver_version = (int32_t)driver,
+        };
+    }
+    reader->n_devices = n;
+    release(reader, arrays, RKC_DEVICES_COLUMNS, columns);
+    return 0;
+}
+
+static int load_device_use(struct rkc_reader *reader)
+{
+    static const struct rkc_column columns[] = {RKC_DEVICE_USE_LIST(RKC_COLUMN_ROW)};
+    struct rkc_array arrays[RKC_DEVICE_USE_COLUMNS];
+    int status = rkc_source_table(&reader->source, "device_use", columns, RKC_DEVICE_USE_COLUMNS,
+                                  arrays);
+    if (status)
+        return status;
+    size_t n = arrays[0].rows, at = 0;
+    reader->device_use = rkc_source_alloc(&reader->source, n, sizeof *reader->device_use);
+    if (!reader->device_use)
+        return reader->source.status;
+    for (size_t i = 0; i < n; i++) {
+        int64_t rank = arrays[RKC_DEVICE_USE_RANK].ints[i];
+        int64_t device = arrays[RKC_DEVICE_USE_DEVICE].ints[i];
+        int64_t index = arrays[RKC_DEVICE_USE_INDEX].ints[i];
+        int64_t covered_ns = arrays[RKC_DEVICE_USE_COVERED].ints[i];
+        int64_t device_ns = arrays[RKC_DEVICE_USE_NS].ints[i];
+        while (at < reader->n_ranks && reader->ranks[at].rank < rank)
+            at++;
+        if (at == reader->n_ranks || reader->ranks[at].rank != rank)
+            return bad(reader, "device_use", i, "no such rank, or out of order");
+        if (!within(device, 0, (int64_t)reader->n_devices - 1))
+            return bad(reader, "device_use", i, "it has no device");
+        if (!within(index, -1, INT32_MAX) || covered_ns < 0 || device_ns < 0)
+            return bad(reader, "device_use", i, "a number is out of range");
+        reader->device_use[i] = (struct rkc_reader_device_use){
+            (int32_t)rank, (int32_t)device, (int32_t)index, covered_ns, device_ns};
+    }
+    reader->n_device_use = n;
+    release(reader, arrays, RKC_DEVICE_USE_COLUMNS, columns);
+    return 0;
+}
+
+/* The columns of /ranks that are there in files with devices. */
+static int load_rank_devices(struct rkc_reader *reader)
+{
+    static const struct rkc_column columns[] = {RKC_RANKS_DEVICE_LIST(RKC_COLUMN_ROW)};
+    enum { DEVICE, DEVICE_NS, COLUMNS };
+    struct rkc_array arrays[COLUMNS];
+    int status = rkc_source_table(&reader->source, "ranks", columns, COLUMNS, arrays);
+    if (!status && arrays[DEVICE].rows != reader->n_ranks)
+        status = rkc_source_fail(&reader->source, RKC_EFORMAT,
+                                 "/ranks/device is not of the type and size it should be");
+    for (size_t i = 0; i < reader->n_ranks && !status; i++) {
+        int64_t device = arrays[DEVICE].ints[i];
+        if (!within(device, -1, (int64_t)reader->n_devices - 1))
+            status = bad(reader, "ranks", i, "it has no such device");
+        reader->ranks[i].device = (int32_t)device;
+        reader->ranks[i].device_ns = arrays[DEVICE_NS].ints[i];
+    }
+    if (!status)
+        release(reader, arrays, COLUMNS, columns);
+    return status;
+}
+
+int rkc_reader_load_devices(struct rkc_reader *reader)
+{
+    if (!rkc_source_has_group(&reader->source, "devices"))
+        return 0;
+    int status = load_device_table(reader);
+    if (!status)
+        status = load_device_use(reader);
+    return status ? status : load_rank_devices(reader);
 }
 
 int rkc_reader_load_missing(struct rkc_reader *reader)

@@ -35,10 +35,13 @@ struct rkc_reader {
     struct rkc_reader_range *missing;
     struct rkc_reader_note *notes;
     struct rkc_reader_transfer *transfers;
+    struct rkc_reader_device *devices;
+    struct rkc_reader_device_use *device_use;
     struct rkc_reader_metric *metrics;
     struct rkc_reader_rows *rows;
     size_t n_facts, n_regions, n_paths, n_ranks, n_missing, n_notes, n_transfers, n_metrics;
-    size_t n_rows;
+    size_t n_rows, n_devices, n_device_use;
+    struct rkc_array nodes;
 
     const double *visit_sumsq;
     const int64_t *histogram, *time_edges, *size_edges;
@@ -51,6 +54,7 @@ int rkc_reader_load_job(struct rkc_reader *reader);
 int rkc_reader_load_regions(struct rkc_reader *reader);
 int rkc_reader_load_paths(struct rkc_reader *reader);
 int rkc_reader_load_ranks(struct rkc_reader *reader);
+int rkc_reader_load_devices(struct rkc_reader *reader);
 int rkc_reader_load_missing(struct rkc_reader *reader);
 int rkc_reader_load_notes(struct rkc_reader *reader);
 int rkc_reader_load_transfers(struct rkc_reader *reader);

@@ -11,16 +11,19 @@
 #include <rankclock/status.h>
 
 #include "clock.h"
+#include "devices.h"
 #include "finish.h"
 #include "log.h"
 
 enum {
-    WINDOW = 64,          /* call paths whose numbers travel at once */
+    WINDOW = RKC_NUMBERS_WINDOW, /* call paths whose numbers travel at once */
     ROWS_BYTES = 1 << 18, /* of per-rank values gathered at once */
     ROWS_RANKS = 256,     /* ranks asked for them at once */
 };
 
-enum tag { TAG_PATHS = 1, TAG_NUMBERING, TAG_NUMBERS, TAG_GO, TAG_ROW, TAG_VALUES, TAG_OUTCOME };
+enum tag {
+    TAG_PATHS = 1, TAG_NUMBERING, TAG_NUMBERS, TAG_GO, TAG_ROW, TAG_VALUES, TAG_DEVICES, TAG_OUTCOME
+};
 
 struct row_message {
     int32_t present, zero;
@@ -52,6 +55,7 @@ struct reduction {
         int64_t *values; /* as they come, rank by rank */
         struct rkc_rank_row *ranks;
         struct rkc_pending *pending;
+        struct rkc_device_list devices;
     } block;
     struct rkc_rank_range *missing;
     uint32_t n_missing, cap_missing;
@@ -318,7 +322,7 @@ static size_t n_values(const struct reduction *red)
 static int send_row(struct reduction *red)
 {
     const struct rkc_link *link = &red->link;
-    struct rkc_pending pending[2];
+    struct rkc_pending pending[3];
     int status = rkc_link_receive(link, &red->go, sizeof red->go, 0, TAG_GO, &pending[0]);
     if (status == 0)
         status = rkc_link_wait(link, &pending[0]);
@@ -332,7 +336,10 @@ static int send_row(struct reduction *red)
     if (status == 0)
         status = rkc_link_send(link, red->values, red->values ? (int)bytes : 0, 0, TAG_VALUES,
                                &pending[1]);
-    for (int i = 0; i < 2 && status == 0; i++)
+    int has_devices = red->row.row.n_devices > 0;
+    if (status == 0 && has_devices)
+        status = rkc_devices_send(link, red->local, TAG_DEVICES, &pending[2]);
+    for (int i = 0; i < 2 + has_devices && status == 0; i++)
         status = rkc_link_wait(link, &pending[i]);
     return status;
 }
@@ -377,6 +384,12 @@ static int receive_rows(struct reduction *red, int first, int n)
     }
     for (int i = 0; i < k && status == 0; i++)
         status = rkc_link_wait(link, &block->pending[i]);
+    block->devices.n = 0;
+    for (int i = 0; i < n && status == 0; i++)
+        status = rkc_devices_take(&block->devices, link, first + i, TAG_DEVICES, red->local,
+                                  &block->rows[i].row);
+    if (block->devices.failed)
+        fail_sink(red, RKC_ENOMEM);
     return status;
 }
 
@@ -384,7 +397,10 @@ static int receive_rows(struct reduction *red, int first, int n)
 static struct rkc_rows sort_rows(struct reduction *red, int first, int n)
 {
     struct block *block = &red->block;
-    struct rkc_rows rows = {.n_paths = red->n_paths, .ranks = block->ranks, .values = red->values};
+    struct rkc_rows rows = {.n_paths = red->n_paths,
+                            .ranks = block->ranks,
+                            .values = red->values,
+                            .devices = block->devices.devices};
     for (int i = 0; i < n; i++) {
         if (block->rows[i].present)
             block->ranks[rows.n_ranks++] = block->rows[i].row;
@@ -407,13 +423,13 @@ static int gather_block(struct reduction *red, int first, int n)
 {
     struct block *block = &red->block;
     memset(block->values, 0xff, (size_t)n * n_values(red) * sizeof *block->values); /* absent */
-    int status = receive_rows(red, first, n);
-    if (status != 0)
-        return status;
     if (first == 0) {
         fill_row(red, block->values);
         block->rows[0] = red->row;
     }
+    int status = receive_rows(red, first, n);
+    if (status != 0)
+        return status;
     struct rkc_rows rows = sort_rows(red, first, n);
     if (rows.n_ranks > 0 && red->sink_status == 0) {
         int64_t begin_ns = rkc_clock_monotonic_ns();
@@ -544,6 +560,7 @@ static void free_reduction(struct reduction *red)
     free(red->block.values);
     free(red->block.ranks);
     free(red->block.pending);
+    free(red->block.devices.devices);
     free(red->missing);
 }
 
@@ -555,7 +572,7 @@ int rkc_reduce(const struct rkc_link *link, struct rkc_local *local, int rows,
     struct reduction *red = &reduction;
     *red = (struct reduction){.link = *link, .local = local};
     if (local) {
-        red->sums = rkc_finish_sums_of(&local->row);
+        red->sums = rkc_finish_sums_of(&local->row, local->metrics);
         red->map = malloc((local->paths.n_paths + 1) * sizeof *red->map);
     }
     if (!red->map)

@@ -174,9 +174,26 @@ static void measure_cost(struct rkc_image_header *header, uint64_t rate)
     atomic_store(&header->call_cost_ps, ps + ps / 2); /* measured: 0.9 to 2 times a pair */
 }
 
+/* A file, not a call: the driver itself is left alone. */
+static void put_gpu_driver(void)
+{
+    char text[64];
+    int fd = open("/sys/module/nvidia/version", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t bytes = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[bytes > 0 ? bytes : 0] = 0;
+    text[strcspn(text, "\n")] = 0;
+    rkc_private_fact("gpu_driver", text);
+}
+
 static void put_facts(void)
 {
     const struct rkc_identity *identity = rkc_identity();
+    put_gpu_driver();
+    if (run.config.gpu_sync)
+        rkc_private_fact("perturbing", "RANKCLOCK_GPU_SYNC");
     rkc_private_fact("program", identity->program);
     rkc_private_fact("command", identity->command);
     rkc_private_fact("job_id", identity->job);

@@ -4,8 +4,27 @@
 
 #include <stdint.h>
 
-enum { RKC_SCHEMA_MAJOR = 1, RKC_SCHEMA_MINOR = 0 };
-#define RKC_SCHEMA_TEXT "1.0"
+enum { RKC_SCHEMA_MAJOR = 1, RKC_SCHEMA_MINOR = 1 };
+#define RKC_SCHEMA_TEXT "1.1"
+
+/* Why a visit of a GPU region has no device time: ROW(X, id, name, text). */
+#define RKC_GPU_REASON_ROWS(ROW, X)                                                              \
+    ROW(X, CAPTURED, "captured", "the stream was being captured into a graph")                   \
+    ROW(X, POOL, "pool", "too many visits were pending (RANKCLOCK_GPU_EVENTS)")                  \
+    ROW(X, CONTEXT, "no_context", "a default stream was named where no context was current")     \
+    ROW(X, LOST, "lost", "the context went away or failed before the device was done")           \
+    ROW(X, ERROR, "error", "the driver refused to record or to tell")
+
+/* The same as X(id, name, text). */
+#define RKC_GPU_REASON_LIST(X) RKC_GPU_REASON_ROWS(RKC_GPU_REASON_ROW, X)
+#define RKC_GPU_REASON_ROW(X, id, name, text) X(id, name, text)
+
+enum rkc_gpu_reason {
+#define RKC_GPU_REASON_ENUM(id, name, text) RKC_GPU_##id,
+    RKC_GPU_REASON_LIST(RKC_GPU_REASON_ENUM)
+#undef RKC_GPU_REASON_ENUM
+    RKC_GPU_REASONS
+};
 
 /* X(id, name, unit, description): one number for each call path and rank. */
 #define RKC_METRIC_LIST(X)                                                                     \
@@ -30,7 +49,25 @@ enum { RKC_SCHEMA_MAJOR = 1, RKC_SCHEMA_MINOR = 0 };
     X(IN_FLIGHT, "in_flight_ns", "ns", "time from a nonblocking call to the completion of "    \
       "its request, summed over requests")                                                     \
     X(BLOCKED, "blocked_ns", "ns", "time spent in completion calls for requests of this "      \
-      "call path, shared equally among the requests a call completed")
+      "call path, shared equally among the requests a call completed")                         \
+    X(DEVICE_VISITS, "device_visits", "1", "visits of a GPU region with device time")          \
+    X(DEVICE, "device_ns", "ns", "time on the device's clock between the begin and the end "   \
+      "of the visits on their streams; not added up over the regions inside, nor to host time") \
+    X(DEVICE_MIN, "device_visit_min_ns", "ns", "shortest visit on the device")                 \
+    X(DEVICE_MAX, "device_visit_max_ns", "ns", "longest visit on the device")                  \
+    X(LAG, "launch_lag_ns", "ns", "from the begin of a visit on the host to its begin on the " \
+      "device, summed over the visits of which both are known")                                \
+    X(LAG_VISITS, "launch_lag_visits", "1", "visits whose launch lag is known")                \
+    X(COARSE, "device_coarse", "1", "of device_visits, those not exact to the event clock's "  \
+      "tick")                                                                                  \
+    X(RESOLUTION, "device_resolution_ns", "ns", "the worst resolution among them")             \
+    RKC_GPU_REASON_ROWS(RKC_GPU_REASON_METRIC, X)
+
+/* Those that GPU regions alone have come last. */
+#define RKC_HOST_METRICS RKC_METRIC_DEVICE_VISITS
+
+#define RKC_GPU_REASON_METRIC(X, id, name, text) \
+    X(DEVICE_##id, "device_" name, "1", "visits of a GPU region without device time: " text)
 
 enum rkc_metric {
 #define RKC_METRIC_ENUM(id, name, unit, description) RKC_METRIC_##id,
@@ -38,6 +75,12 @@ enum rkc_metric {
 #undef RKC_METRIC_ENUM
     RKC_METRICS
 };
+
+/* Sets of metrics have bit 1 << metric for each. */
+#define RKC_ALL_METRICS ((UINT32_C(1) << RKC_METRICS) - 1)
+#define RKC_GPU_METRICS (RKC_ALL_METRICS & ~((UINT32_C(1) << RKC_HOST_METRICS) - 1))
+_Static_assert(RKC_METRICS < 32 && RKC_METRIC_DEVICE_CAPTURED + RKC_GPU_REASONS == RKC_METRICS,
+               "a set is one word, and the reasons are the last metrics, in their order");
 
 /* Kinds of region; the number is what images and streams hold. */
 #define RKC_REGION_KIND_LIST(X) \
@@ -51,21 +94,6 @@ enum rkc_region_kind {
     RKC_REGION_KIND_LIST(RKC_REGION_KIND_ENUM)
 #undef RKC_REGION_KIND_ENUM
     RKC_REGION_KINDS
-};
-
-/* Why a visit of a GPU region has no device time. */
-#define RKC_GPU_REASON_LIST(X)                                                                    \
-    X(CAPTURED, "captured", "the stream was being captured into a graph")                         \
-    X(POOL, "pool", "too many visits were pending (RANKCLOCK_GPU_EVENTS)")                        \
-    X(CONTEXT, "no_context", "a default stream was named where no context was current")           \
-    X(LOST, "lost", "the context went away or failed before the device was done")                 \
-    X(ERROR, "error", "the driver refused to record or to tell")
-
-enum rkc_gpu_reason {
-#define RKC_GPU_REASON_ENUM(id, name, text) RKC_GPU_##id,
-    RKC_GPU_REASON_LIST(RKC_GPU_REASON_ENUM)
-#undef RKC_GPU_REASON_ENUM
-    RKC_GPU_REASONS
 };
 
 /* How a process ended, as far as its image knows. */
@@ -101,7 +129,14 @@ enum rkc_state {
     X(PERTURBED, "perturbed", "settings that change the program's timing were on")              \
     X(APPROXIMATE, "approximate", "times are approximate: the clock could not be calibrated")   \
     X(SAMPLED, "sampled", "visits counted but not timed; reports extrapolate and mark it")      \
-    X(SATURATED, "saturated", "sums too large for 64 bits, stored as the largest number")
+    X(SATURATED, "saturated", "sums too large for 64 bits, stored as the largest number")      \
+    RKC_GPU_REASON_ROWS(RKC_GPU_REASON_NOTE, X)                                                 \
+    X(GPU_COARSE, "gpu_coarse", "device times not exact to the event clock's tick: nothing "    \
+      "called rankclock for more than 0.25 s")                                                  \
+    X(DEVICES, "devices", "devices of a rank beyond its first 16, left out")
+
+#define RKC_GPU_REASON_NOTE(X, id, name, text) \
+    X(GPU_##id, "gpu_" name, "visits without device time: " text)
 
 enum rkc_note_kind {
 #define RKC_NOTE_ENUM(id, name, text) RKC_NOTE_##id,

@@ -36,6 +36,11 @@ struct rkc_column {
     X(RANKS_START, "start_unix_ns", INT, "ns", "begin of measuring, since 1970 UTC")            \
     X(RANKS_UNTIL, "measured_until_unix_ns", INT, "ns", "end of measuring, since 1970 UTC")
 
+/* Beside these where a rank used a device. */
+#define RKC_RANKS_DEVICE_LIST(X)                                                                \
+    X(RANKS_DEVICE, "device", INT, "index", "the device it used most, a row of /devices, or -1") \
+    X(RANKS_DEVICE_NS, "device_ns", INT, "ns", "device time on all its devices, or -1")
+
 #define RKC_NODES_LIST(X) X(NODES_NAME, "name", TEXT, "text", "host name")
 
 #define RKC_REGIONS_LIST(X)                                                        \
@@ -67,6 +72,24 @@ struct rkc_column {
     X(TRANSFERS_IN_FLIGHT, "in_flight_ns", INT, "ns", "time from the calls to the "           \
       "completion of their requests")
 
+#define RKC_DEVICES_LIST(X)                                                                   \
+    X(DEVICES_NODE, "node", INT, "index", "its node, a row of /nodes")                        \
+    X(DEVICES_INDEX, "index", INT, "1", "number that the first rank to use it knows it by; "  \
+      "ranks that see a part of the devices count for themselves")                            \
+    X(DEVICES_NAME, "name", TEXT, "text", "product name")                                     \
+    X(DEVICES_UUID, "uuid", TEXT, "text", "GPU-... or MIG-..., empty where unknown")          \
+    X(DEVICES_BUS_ID, "pci_bus_id", TEXT, "text", "domain:bus:device.function")               \
+    X(DEVICES_DRIVER, "driver_version", INT, "1", "CUDA version of the driver: 1000 x major " \
+      "+ 10 x minor")
+
+#define RKC_DEVICE_USE_LIST(X)                                                                \
+    X(DEVICE_USE_RANK, "rank", INT, "1", "a rank of /ranks, rising")                          \
+    X(DEVICE_USE_DEVICE, "device", INT, "index", "a device that it used, a row of /devices")  \
+    X(DEVICE_USE_INDEX, "index", INT, "1", "number that the rank knows the device by")        \
+    X(DEVICE_USE_COVERED, "covered_ns", INT, "ns", "time in which at least one of the rank's " \
+      "GPU regions was at work on the device: their union")                                   \
+    X(DEVICE_USE_NS, "device_ns", INT, "ns", "device time of the rank's GPU regions: their sum")
+
 #define RKC_NOTES_LIST(X)                                                             \
     X(NOTES_KIND, "kind", TEXT, "text", "what happened, in one word")                 \
     X(NOTES_REGION, "region", INT, "index", "the region concerned, or -1")            \
@@ -74,11 +97,16 @@ struct rkc_column {
     X(NOTES_COUNT, "count", INT, "1", "how often it happened, over all ranks")        \
     X(NOTES_TEXT, "text", TEXT, "text", "what it means, or more about it")
 
-enum { RKC_RANKS_LIST(RKC_COLUMN_ENUM) RKC_RANKS_COLUMNS };
+enum {
+    RKC_RANKS_LIST(RKC_COLUMN_ENUM) RKC_RANKS_DEVICE_LIST(RKC_COLUMN_ENUM) RKC_RANKS_COLUMNS,
+    RKC_RANKS_HOST_COLUMNS = RKC_RANKS_DEVICE
+};
 enum { RKC_NODES_LIST(RKC_COLUMN_ENUM) RKC_NODES_COLUMNS };
 enum { RKC_REGIONS_LIST(RKC_COLUMN_ENUM) RKC_REGIONS_COLUMNS };
 enum { RKC_CALLPATHS_LIST(RKC_COLUMN_ENUM) RKC_CALLPATHS_COLUMNS };
 enum { RKC_TRANSFERS_LIST(RKC_COLUMN_ENUM) RKC_TRANSFERS_COLUMNS };
+enum { RKC_DEVICES_LIST(RKC_COLUMN_ENUM) RKC_DEVICES_COLUMNS };
+enum { RKC_DEVICE_USE_LIST(RKC_COLUMN_ENUM) RKC_DEVICE_USE_COLUMNS };
 enum { RKC_NOTES_LIST(RKC_COLUMN_ENUM) RKC_NOTES_COLUMNS };
 
 /* X(id, name, unit, prefix of the description): the datasets of a metric in /profile.
@@ -106,6 +134,8 @@ enum {
     X("mpi_standard", "version of the MPI standard that the library follows")                 \
     X("thread_level", "MPI thread support that was provided")                                 \
     X("gpu_aware", "whether the MPI library takes device buffers: yes, no, unknown")          \
+    X("gpu", "GPU timing: its driver interface and version, or why there is none")            \
+    X("gpu_driver", "version of the GPU's kernel driver")                                     \
     X("clock_source", "clock that the times come from")                                       \
     X("program", "file name of the program")                                                  \
     X("command", "command line of rank 0, as far as it is to be stored")                      \

@@ -1,6 +1,7 @@
 /* collect.c - from an image to the numbers of a rank, whatever instant the image is of. */
 #include "autoconf.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 #include <rankclock/region.h>
@@ -219,6 +220,186 @@ static void test_mpi(void)
     tree_free(&tree);
 }
 
+/* ---- devices ---- */
+
+static struct rkc_timed *add_timed(struct tree *tree, struct rkc_node *node)
+{
+    struct rkc_timed *timed = rkc_image_block(&tree->image, RKC_BLOCK_TIMED, sizeof *timed);
+    node->timed = rkc_image_unit(tree->image.base, timed);
+    rkc_image_publish(&timed->block);
+    return timed;
+}
+
+static struct rkc_device_block *add_device(struct tree *tree, const char *uuid)
+{
+    struct rkc_device_block *block =
+        rkc_image_block(&tree->image, RKC_BLOCK_DEVICE, sizeof *block);
+    snprintf(block->uuid, sizeof block->uuid, "%s", uuid);
+    rkc_image_publish(&block->block);
+    return block;
+}
+
+/* kernel: 3 visits with device time of 100, 20 and 60 ns, 2 without; step is no GPU region */
+static struct rkc_timed *make_kernel(struct tree *tree)
+{
+    tree_init(tree);
+    uint32_t step = tree_user(tree, "step"), kernel = tree_user(tree, "kernel");
+    tree_begin(tree, step, 0);
+    struct rkc_node *node = tree_begin(tree, kernel, 0);
+    tree_end(tree, kernel, 5);
+    for (uint64_t i = 1; i < 5; i++)
+        tree_visit(tree, kernel, 10 * i, 10 * i + 5);
+    tree_end(tree, step, 100);
+    struct rkc_timed *timed = add_timed(tree, node);
+    atomic_store(&timed->visits, 3u);
+    atomic_store(&timed->ns, 180u);
+    atomic_store(&timed->min_ns, 20u);
+    atomic_store(&timed->max_ns, 100u);
+    atomic_store(&timed->lag_visits, 2u);
+    atomic_store(&timed->lag_ns, 9u);
+    atomic_store(&timed->unavailable[RKC_GPU_POOL], 2u);
+    return timed;
+}
+
+static void test_device_times(void)
+{
+    struct tree tree;
+    struct rkc_timed *timed = make_kernel(&tree);
+    tree_collect(&tree, 2000);
+    const struct rkc_local *local = &tree.local;
+    is_int(local_value(local, "step/kernel", RKC_METRIC_DEVICE_VISITS), 3,
+           "visits with device time are counted");
+    is_int(local_value(local, "step/kernel", RKC_METRIC_DEVICE), 180, "their time is summed");
+    is_int(local_value(local, "step/kernel", RKC_METRIC_DEVICE_MIN), 20, "with the shortest");
+    is_int(local_value(local, "step/kernel", RKC_METRIC_DEVICE_MAX), 100, "and the longest");
+    is_int(local_value(local, "step/kernel", RKC_METRIC_LAG), 9, "launch lag is a sum");
+    is_int(local_value(local, "step/kernel", RKC_METRIC_LAG_VISITS), 2, "over visits");
+    is_int(local_value(local, "step/kernel", RKC_METRIC_DEVICE_POOL), 2,
+           "visits without device time are counted by reason");
+    is_int(local_value(local, "step/kernel", RKC_METRIC_DEVICE_LOST), RKC_ABSENT,
+           "a reason that there was not is absent");
+    is_int(local_value(local, "step/kernel", RKC_METRIC_RESOLUTION), RKC_ABSENT,
+           "exact visits have no resolution");
+    is_int(local_value(local, "step/kernel", RKC_METRIC_INCLUSIVE), 25, "host time is as it was");
+    is_int(local_value(local, "step", RKC_METRIC_DEVICE), RKC_ABSENT,
+           "the region around it is no GPU region, and has no device time");
+    is_int(local_value(local, "step", RKC_METRIC_INCLUSIVE), 100, "but its host time");
+    is_int(local_notes(local, RKC_NOTE_GPU_POOL, "kernel"), 2, "a note says what is missing");
+    is_int(local_notes(local, RKC_NOTE_GPU_COARSE, NULL), 0, "and nothing of what is not");
+    const uint32_t wanted = 1u << RKC_METRIC_DEVICE | 1u << RKC_METRIC_DEVICE_POOL;
+    const uint32_t none = 1u << RKC_METRIC_DEVICE_LOST | 1u << RKC_METRIC_BYTES_SENT;
+    ok((local->metrics & wanted) == wanted && !(local->metrics & none),
+       "the rank knows which metrics it has");
+
+    atomic_store(&timed->visits, 0u);
+    atomic_store(&timed->coarse, 1u);
+    atomic_store(&timed->coarse_ns, 244u);
+    collect_again(&tree, 0);
+    is_int(local_value(local, "step/kernel", RKC_METRIC_DEVICE_VISITS), 0, "no visit is a number");
+    is_int(local_value(local, "step/kernel", RKC_METRIC_DEVICE), RKC_ABSENT,
+           "but no device time of 0");
+    is_int(local_value(local, "step/kernel", RKC_METRIC_RESOLUTION), 244, "coarse visits say so");
+    is_int(local_notes(local, RKC_NOTE_GPU_COARSE, "kernel"), 1, "in a note, too");
+    tree_free(&tree);
+}
+
+/* A GPU region inside another, both of one name. */
+static void test_device_nesting(void)
+{
+    struct tree tree;
+    make_kernel(&tree);
+    tree_collect(&tree, 2000);
+    struct rkc_node *node = node_of(&tree, "step/kernel"), *step = node_of(&tree, "step");
+    struct rkc_timed *more = add_timed(&tree, step);
+    step->region = node->region;
+    atomic_store(&more->visits, 1u);
+    atomic_store(&more->ns, 7u);
+    atomic_store(&more->min_ns, 7u);
+    atomic_store(&more->max_ns, 7u);
+    rkc_view_own(&tree.view, &tree.image);
+    collect_again(&tree, 0);
+    is_int(local_value(&tree.local, "kernel", RKC_METRIC_DEVICE), 7,
+           "each call path has its own device time");
+    is_int(local_value(&tree.local, "kernel/kernel", RKC_METRIC_DEVICE), 180,
+           "which is not added up over those inside");
+
+    struct rkc_numbers window;
+    const uint32_t map[4] = {0, 1, 1};
+    rkc_numbers_init(&window, 0, 2);
+    rkc_local_add(&tree.local, map, &window);
+    const struct rkc_stat *stats = window.stats + RKC_METRICS;
+    ok(stats[RKC_METRIC_DEVICE].sum == 187 && stats[RKC_METRIC_DEVICE_MIN].min == 7,
+       "call paths that share a number share their device time");
+    rkc_numbers_free(&window);
+    tree_free(&tree);
+}
+
+static void test_devices(void)
+{
+    struct tree tree;
+    make_kernel(&tree);
+    struct rkc_device_block *first = add_device(&tree, "GPU-1");
+    first->driver_version = 12080;
+    atomic_store(&first->covered_ns, 150u);
+    atomic_store(&first->ns, UINT64_MAX);
+    add_device(&tree, "MIG-2")->index = 1;
+    tree_collect(&tree, 2000);
+    const struct rkc_local *local = &tree.local;
+    is_int(local->row.n_devices, 2, "a rank has the devices that it used");
+    is_str(local->devices[1].uuid, "MIG-2", "by name");
+    is_int(local->devices[0].covered_ns, 150, "with the time covered");
+    is_int(local->devices[0].ns, INT64_MAX, "no time is negative");
+    is_str(rkc_job_get(&local->job, "gpu"), "cuda 12.8", "the driver's version is a fact");
+    is_int(local_notes(local, RKC_NOTE_DAMAGED, NULL), 0, "nothing is damaged");
+
+    memset(first->uuid, 'x', sizeof first->uuid);
+    collect_again(&tree, 0);
+    is_int((int64_t)strlen(local->devices[0].uuid), sizeof first->uuid - 1,
+           "a text without end is cut");
+    is_int(local_notes(local, RKC_NOTE_DAMAGED, NULL), 1, "and is damage");
+    strcpy(first->uuid, "GPU-1");
+    first->block.bytes = RKC_UNIT;
+    collect_again(&tree, 0);
+    is_int(local_notes(local, RKC_NOTE_DAMAGED, NULL), 1, "as is a block that is too short");
+    first->block.bytes = (sizeof *first + RKC_UNIT - 1) / RKC_UNIT * RKC_UNIT;
+
+    for (int i = 2; i < RKC_RANK_DEVICES_MAX + 3; i++)
+        add_device(&tree, "GPU-more");
+    rkc_view_own(&tree.view, &tree.image);
+    collect_again(&tree, 0);
+    is_int(local->row.n_devices, RKC_RANK_DEVICES_MAX, "of more than 16 devices 16 are kept");
+    is_int(local_notes(local, RKC_NOTE_DEVICES, NULL), 3, "and the others counted");
+    tree_free(&tree);
+}
+
+static void test_hostile_devices(void)
+{
+    struct tree tree;
+    struct rkc_timed *timed = make_kernel(&tree);
+    tree_collect(&tree, 2000);
+    struct rkc_node *node = node_of(&tree, "step/kernel");
+    const uint32_t saved = node->timed, wrong[] = {1, RKC_HEADER_SIZE / RKC_UNIT, node->parent,
+                                                   UINT32_MAX, saved + 1};
+    int found = 0;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        node->timed = wrong[i];
+        collect_again(&tree, 0);
+        found += local_value(&tree.local, "step/kernel", RKC_METRIC_DEVICE) != RKC_ABSENT;
+    }
+    is_int(found, 0, "a node whose device times are elsewhere has none");
+    node->timed = saved;
+    atomic_store(&timed->visits, UINT64_MAX);
+    atomic_store(&timed->min_ns, UINT64_MAX);
+    atomic_store(&timed->unavailable[RKC_GPU_ERROR], UINT64_MAX);
+    collect_again(&tree, 0);
+    is_int(local_value(&tree.local, "step/kernel", RKC_METRIC_DEVICE_VISITS), INT64_MAX,
+           "a number beyond 63 bits is the largest");
+    is_int(local_value(&tree.local, "step/kernel", RKC_METRIC_DEVICE_MIN), INT64_MAX,
+           "and never absent");
+    is_int(local_notes(&tree.local, RKC_NOTE_GPU_ERROR, NULL), INT64_MAX, "nor negative in a note");
+    tree_free(&tree);
+}
+
 /* ---- who ---- */
 
 static void add_fact(struct tree *tree, const char *key, const char *value)
@@ -376,6 +557,10 @@ int main(void)
     test_live();
     test_rate();
     test_mpi();
+    test_device_times();
+    test_device_nesting();
+    test_devices();
+    test_hostile_devices();
     test_identity();
     test_damage();
     test_nothing();

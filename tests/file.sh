@@ -37,6 +37,10 @@ tap_report $? "two files of one run and one date are the same" <differ
 
 make_file chunked.h5 600 60 >made || bail "cannot make a file"
 make_file partial.h5 8 12 6 >made || bail "cannot make a file"
+make_file --gpu gpu.h5 5000 >made || bail "cannot make a file"
+make_file --gpu - 4 >stream && "$RKC_COMMAND" write <stream | grep -q ^ok ||
+    bail "cannot make a file"
+mv stream.3.h5 gpu_stream.h5
 cat >look.py <<'EOP'
 import sys
 import h5py
@@ -64,7 +68,8 @@ def look(name):
             bad.append(what)
 
     ranks, paths = len(file["ranks/rank"]), len(file["callpaths/parent"])
-    for table in "ranks", "nodes", "regions", "callpaths", "mpi/transfers", "notes":
+    tables = ["ranks", "nodes", "regions", "callpaths", "mpi/transfers", "notes"]
+    for table in tables + [table for table in ("devices", "device_use") if table in file]:
         lengths = {len(file[table][column]) for column in file[table]}
         check(table + " has columns of one length", len(lengths) == 1)
     parent = file["callpaths/parent"][:]
@@ -97,6 +102,39 @@ def look(name):
         squares = (zeros.astype(float) ** 2).sum(axis=0)
         check(metric + " sumsq", np.isclose(stats["sumsq"][some], squares[some]))
         check(metric + " sumsq is NaN where absent", np.isnan(stats["sumsq"][~some]))
+
+    for metric in file["profile"]:
+        ranks_that_have = file["profile"][metric].get("ranks") \
+            if isinstance(file["profile"][metric], h5py.Group) else None
+        if ranks_that_have is not None:
+            check(metric + " is there for a rank that has it", ranks_that_have[:].any())
+
+    # Device time is the ranks' and their devices' alone.
+    has_device_time = "device_ns" in file["profile"]
+    for name in "devices", "device_use", "ranks/device", "ranks/device_ns":
+        check(name + " is there with device time", (name in file) == has_device_time)
+    if has_device_time:
+        use = {column: file["device_use"][column][:] for column in file["device_use"]}
+        number = file["ranks/rank"][:]
+        check("devices have nodes", file["devices/node"][:] < len(file["nodes/name"]))
+        check("devices are used", np.unique(use["device"]) == np.arange(len(file["devices/node"])))
+        check("ranks use devices", np.isin(use["rank"], number))
+        check("by their nodes", file["devices/node"][:][use["device"]] ==
+              file["ranks/node"][:][np.searchsorted(number, use["rank"])])
+        check("what is covered is no more than the sum", use["covered_ns"] <= use["device_ns"])
+        of_ranks = np.where(np.isin(number, use["rank"]), 0, -1)
+        np.add.at(of_ranks, np.searchsorted(number, use["rank"]), use["device_ns"])
+        check("device time of ranks", file["ranks/device_ns"][:] == of_ranks)
+        rows = file["per_rank/device_ns"][:]
+        check("which is that of their regions", of_ranks ==
+              np.where((rows != -1).any(axis=1), np.where(rows == -1, 0, rows).sum(axis=1), -1))
+        names = {"GPU-%08x-0000-0000-0000-000000000000" % node
+                 for node in range(len(file["nodes/name"]))}
+        check("devices have names", {uuid.decode() for uuid in file["devices/uuid"][:]} == names)
+        visits = file["profile/device_visits/sum"][:]
+        lost = file["profile/device_captured/sum"][:]
+        check("visits have device time or a reason", (visits == -1) |
+              (visits + np.maximum(lost, 0) == file["profile/visits/sum"][:]))
 
     # Inclusive time is exclusive time and that of the call paths below.
     def over_ranks(metric):
@@ -131,12 +169,12 @@ problems = [name + ": " + problem for name in sys.argv[1:] for problem in look(n
 print("\n".join(problems) or "good")
 EOP
 if ${PYTHON:-/usr/bin/python3} -c 'import h5py' 2>/dev/null; then
-    for file in stream.h5 chunked.h5 partial.h5; do
+    for file in stream.h5 chunked.h5 partial.h5 gpu.h5 gpu_stream.h5; do
         is "$(${PYTHON:-/usr/bin/python3} look.py $file 2>&1)" good \
             "$file explains itself and its numbers agree"
     done
 else
-    skip 3 "no h5py"
+    skip 5 "no h5py"
 fi
 
 # --- files made to harm ---

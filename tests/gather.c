@@ -64,6 +64,7 @@ static void test_whole(void)
     is_int(kept.start_unix_ns, 1000 - (size - 1), "it begins with the first rank");
     is_int(kept.wall_ns, 100 + size - 1, "it lasts as long as the longest rank");
     is_int(kept.overhead_ns, 7 * size, "its overhead is that of all ranks");
+    ok(job_has_devices(), "it has the devices of all ranks, and no metric that none has");
     is_str(kept.rows_word, "all", "rows with all metrics are said to be that");
     is_str(kept.program, "first", "its other facts are those of rank 0");
     /* "step" is call path 1: sum over ranks of 1000 + 10 rank */
@@ -129,19 +130,19 @@ static void test_rows(void)
         ok(kept.row_metrics == 0 && rows_are_right(0), "the ranks are there all the same");
 }
 
-/* 800 call paths have rows of 96 kB: the ranks' are handed over in blocks. */
+/* 440 call paths have rows of 95 kB: the ranks' are handed over in blocks. */
 static void test_blocks(void)
 {
     int all[8];
     forget();
-    struct rkc_local local = make_local(rank, 800);
+    struct rkc_local local = make_local(rank, 440);
     gather(run_local(&local, 250000, RKC_ROWS_ALL, &kept.sink), all);
     rkc_local_free(&local);
     ok(all_are(all, 0), "rows may be many");
     if (rank != 0)
         return;
     is_int(kept.calls, 3 + (size + 1) / 2 + 1, "they come in blocks");
-    ok(is_as_merged(800, 0) && rows_are_right(0), "and are right");
+    ok(is_as_merged(440, 0) && rows_are_right(0), "and are right");
 }
 
 /* Nothing is done that would have to be done again. */
@@ -201,7 +202,8 @@ static void test_damaged(void)
         gather_.packet.capacity = 4096;
         fill_packet(&gather_, &local);
         gather_.all = malloc(4096);
-        size_t used = gather_.packet.size;
+        size_t used =
+            gather_.packet.size - (size_t)local.row.n_devices * sizeof(struct rkc_rank_device);
         for (size_t cut = 0; cut < used - sizeof(struct head); cut++) {
             struct root root = {.link = &link, .gather = &gather_};
             struct part part;
@@ -222,9 +224,20 @@ static void test_damaged(void)
             wrong += status == 0;
             free_root(&root);
         }
+        is_int(wrong, 0, "a packet cut short is refused");
+        const int32_t n_devices[] = {-1, RKC_RANK_DEVICES_MAX + 1, RKC_RANK_DEVICES_MAX};
+        for (int i = 0; i < 3; i++) {
+            struct part part;
+            memcpy(gather_.all, gather_.packet.data, 4096);
+            memcpy(&part.head, gather_.all, sizeof part.head);
+            part.head.row.n_devices = n_devices[i];
+            part.head.numbers_bytes = 1500;
+            memcpy(gather_.all, &part.head, sizeof part.head);
+            wrong += open_packet(&gather_, 0, &part) != RKC_EFORMAT;
+        }
+        is_int(wrong, 0, "so is one with more devices than there can be, or fewer than none");
         rkc_buffer_free(&gather_.packet);
         free(gather_.all);
-        is_int(wrong, 0, "a packet cut short is refused");
     }
     rkc_local_free(&local);
     gather(0, all);

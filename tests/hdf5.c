@@ -12,10 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <rankclock/reader.h>
-
-#include "synthetic.h"
-#include "tap.h"
+#include "round_trip.h"
 
 /* This program's link(2): the real one, or a file system's that has none. */
 static int link_error;
@@ -27,48 +24,6 @@ int link(const char *from, const char *to)
         return -1;
     }
     return linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
-}
-
-static char folder[] = "/tmp/rankclock_hdf5.XXXXXX";
-
-static const char *in_folder(const char *name)
-{
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
-static int write_run(const struct synthetic *run, const char *output, char text[RKC_SINK_TEXT_MAX])
-{
-    struct rkc_sink *sink;
-    text[0] = '\0';
-    int status = rkc_sink_hdf5_open(output, 0640, &sink, text);
-    if (status)
-        return status;
-    status = synthetic_send(run, sink, text);
-    if (status && text[0] == '\0') {
-        struct rkc_sink_hdf5_report report;
-        rkc_sink_hdf5_report(sink, &report);
-        snprintf(text, RKC_SINK_TEXT_MAX, "%s", report.text);
-    }
-    sink->ops->close(sink);
-    return status;
-}
-
-/* Write a run and open what was written; NULL after a check that failed. */
-static struct rkc_reader *round_trip(const struct synthetic *run, const char *name)
-{
-    char text[RKC_SINK_TEXT_MAX];
-    struct rkc_reader *reader;
-    int status = write_run(run, in_folder(name), text);
-    if (!tap_ok(status == 0, "a run is written", __FILE__, __LINE__, "%s", text))
-        return NULL;
-    char path[RKC_SINK_TEXT_MAX];
-    strcpy(path, text);
-    status = rkc_reader_open(path, &reader, text, sizeof text);
-    if (!tap_ok(status == 0, "and read", __FILE__, __LINE__, "%s", text))
-        return NULL;
-    return reader;
 }
 
 static int n_files(void)
@@ -84,48 +39,11 @@ static int n_files(void)
     return n;
 }
 
-static void empty_folder(void)
-{
-    char command[300];
-    snprintf(command, sizeof command, "rm -rf %s; mkdir %s", folder, folder);
-    if (system(command))
-        exit(1);
-}
-
-/* How many values in /per_rank differ from the run's. */
-static int64_t wrong_rows(struct rkc_reader *reader, const struct synthetic *run,
-                          uint32_t rank_step)
-{
-    static const char *const names[] = {
-#define NAME(id, name, unit, description) name,
-        RKC_METRIC_LIST(NAME)
-#undef NAME
-    };
-    size_t n_ranks, wrong = 0;
-    rkc_reader_ranks(reader, &n_ranks);
-    int64_t *column = calloc(n_ranks + 1, sizeof *column);
-    int64_t (*values)[RKC_METRICS] = calloc(run->n_paths, sizeof *values);
-    if (!column || !values)
-        exit(1);
-    for (int metric = 0; metric < RKC_METRICS; metric++)
-        for (uint32_t path = 0; path < run->n_paths; path++) {
-            if (rkc_reader_per_rank(reader, names[metric], path, column))
-                wrong++;
-            for (uint32_t rank = 0; rank < n_ranks; rank += rank_step) {
-                synthetic_rank(run, rank, values);
-                wrong += column[rank] != values[path][metric];
-            }
-        }
-    free(column);
-    free(values);
-    return (int64_t)wrong;
-}
-
 static void test_tables(const struct rkc_reader *reader)
 {
     size_t n;
     is_int(rkc_reader_state(reader), RKC_READER_COMPLETE, "the status is read back");
-    is_str(rkc_reader_attribute(reader, "rankclock_schema"), "1.0", "the schema is told");
+    is_str(rkc_reader_attribute(reader, "rankclock_schema"), "1.1", "the schema is told");
     is_str(rkc_reader_job(reader, "launcher"), "mpirun", "a fact of the job is read back");
     is_str(rkc_reader_job(reader, "ranks"), "4", "a number of the job reads as text");
     is_int(rkc_reader_job_int(reader, "start_unix_ns"), SYNTHETIC_START_NS, "and as a number");
@@ -157,6 +75,10 @@ static void test_tables(const struct rkc_reader *reader)
     is_int(notes[0].count, 3, "a note has its count");
     rkc_reader_missing(reader, &n);
     is_int((int64_t)n, 0, "no rank is missing from a complete run");
+    rkc_reader_devices(reader, &n);
+    is_int((int64_t)n, 0, "without device time there is no device");
+    is_int(ranks[3].device, -1, "nor is there one of a rank");
+    is_int(ranks[3].device_ns, -1, "nor its time");
 }
 
 static void test_profile(const struct rkc_reader *reader)
@@ -178,6 +100,8 @@ static void test_profile(const struct rkc_reader *reader)
     is_int(bytes[SYNTHETIC_ISEND].sum, INT64_C(4) * 200 * 65536, "bytes are summed");
     ok(!rkc_reader_profile(reader, "visit_sumsq_ns2"), "a group without statistics is no metric");
     ok(!rkc_reader_profile(reader, "no such metric"), "a metric not stored is NULL");
+    ok(!rkc_reader_profile(reader, "sampled_out") && !rkc_reader_profile(reader, "device_ns"),
+       "one that no rank has is not stored");
     is_str(rkc_reader_metric(reader, 0), "blocked_ns", "metrics are listed by name");
     is_str(rkc_reader_metric(reader, RKC_METRICS), NULL, "and end");
     /* 100 visits of 10 ms on rank 0, 11, 12 and 13 on the others */

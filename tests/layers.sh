@@ -21,8 +21,8 @@ level() {
         echo 0 ;;
     calltree | collect | hot | image | local | numbers | pack | profile | thread | \
         sink/sink | gpu/*) echo 1 ;;
-    finish | gather | link | reader* | reduce | region | runtime | sink/* | publish | spawn | stream | unstream | \
-        pipe | job | hdf5*) echo 2 ;;
+    devices | finish | gather | gpu_region | link | reader* | reduce | region | runtime | sink/* | \
+        publish | spawn | stream | unstream | pipe | job | hdf5*) echo 2 ;;
     *) echo "? $1" ;;
     esac
 }

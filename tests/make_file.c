@@ -1,4 +1,6 @@
-/* make_file.c - write a made-up run: make_file OUTPUT [RANKS [PATHS [FIRST_MISSING]]].
+/* make_file.c - write a made-up run: make_file [--gpu] OUTPUT [RANKS [PATHS [FIRST_MISSING]]].
+ *
+ * With --gpu there is device time in it.
  *
  * With OUTPUT "-" its stream goes to stdout, for `rankclock write`; the file is then "stream.h5"
  * in the writer's folder. */
@@ -68,12 +70,16 @@ static void close_stdout(struct rkc_sink *base)
 
 int main(int argc, char **argv)
 {
+    int with_gpu = argc > 1 && strcmp(argv[1], "--gpu") == 0;
+    argc -= with_gpu;
+    argv += with_gpu;
     if (argc < 2) {
-        fputs("usage: make_file OUTPUT [RANKS [PATHS [FIRST_MISSING]]]\n", stderr);
+        fputs("usage: make_file [--gpu] OUTPUT [RANKS [PATHS [FIRST_MISSING]]]\n", stderr);
         return 2;
     }
     struct synthetic run = synthetic_run(argc > 2 ? (uint32_t)atoi(argv[2]) : 4,
                                          argc > 3 ? (uint32_t)atoi(argv[3]) : SYNTHETIC_PATHS);
+    run.with_gpu = with_gpu;
     if (argc > 4) {
         run.first_missing = atoi(argv[4]);
         run.status = RKC_FILE_PARTIAL;

@@ -48,6 +48,7 @@ static char *test_strdup(const char *text)
 #define calloc test_calloc
 #define realloc test_realloc
 #define strdup test_strdup
+#include "../src/devices.c"
 #include "../src/link.c"
 #include "../src/local.c"
 #include "../src/pack.c"
@@ -65,10 +66,29 @@ enum { COMMON_PATHS = 150, SECOND = 1000000000 };
 
 /* ---- made-up ranks ---- */
 
+/* A metric that no rank has. */
+enum { NEVER = RKC_METRIC_DEVICE_LOST };
+
+/* Some ranks use no device, others several. */
+static int n_devices_of(int rank)
+{
+    static const int n[] = {2, 0, 1, RKC_RANK_DEVICES_MAX};
+    return n[rank % 4];
+}
+
+static struct rkc_rank_device device_of(int rank, int i)
+{
+    struct rkc_rank_device device = {.index = i, .covered_ns = 100 * rank + i, .ns = 7};
+    snprintf(device.uuid, sizeof device.uuid, "GPU-%d-%d", rank, i);
+    return device;
+}
+
 /* What rank `rank` has of metric `metric` in the call path numbered `key`. */
 static int64_t value_of(int key, int rank, int metric)
 {
     if (metric >= RKC_METRIC_BYTES_SENT && key % 2)
+        return RKC_ABSENT;
+    if (metric >= RKC_HOST_METRICS && (n_devices_of(rank) == 0 || metric == NEVER))
         return RKC_ABSENT;
     return 1000 * key + 10 * rank + metric;
 }
@@ -78,8 +98,14 @@ static void put_path(struct rkc_local *local, uint32_t parent, const char *name,
     enum rkc_region_kind kind = parent == RKC_NO_PATH ? RKC_REGION_ROOT : RKC_REGION_USER;
     int64_t region = rkc_profile_region_get(&local->paths, kind, name, NULL, 0);
     int64_t path = rkc_profile_path_get(&local->paths, parent, (uint32_t)region);
-    for (int metric = 0; metric < RKC_METRICS; metric++)
-        local->values[path][metric] = value_of(key, rank, metric);
+    for (int metric = 0; metric < RKC_METRICS; metric++) {
+        int64_t value = value_of(key, rank, metric);
+        local->metrics |= (uint32_t)(value != RKC_ABSENT) << metric;
+        if (metric < RKC_HOST_METRICS)
+            local->values[path][metric] = value;
+        else if (local->device_values)
+            local->device_values[path][metric - RKC_HOST_METRICS] = value;
+    }
     local->sumsq_ns2[path] = (rkc_u128)(unsigned)(key + rank);
 }
 
@@ -95,6 +121,11 @@ static struct rkc_local make_local(int rank, int n_common)
     rkc_profile_init(&local.paths, 0);
     rkc_job_init(&local.job);
     local.values = calloc(room, sizeof *local.values);
+    int n_devices = n_devices_of(rank);
+    local.device_values = n_devices ? calloc(room, sizeof *local.device_values) : NULL;
+    local.devices = n_devices ? calloc((size_t)n_devices, sizeof *local.devices) : NULL;
+    for (int i = 0; i < n_devices; i++)
+        local.devices[i] = device_of(rank, i);
     local.sumsq_ns2 = calloc(room, sizeof *local.sumsq_ns2);
     local.first_node = calloc(room, sizeof *local.first_node);
     put_path(&local, RKC_NO_PATH, "(run)", 0, rank);
@@ -115,6 +146,7 @@ static struct rkc_local make_local(int rank, int n_common)
                                       .state = RKC_STATE_FINALIZED,
                                       .wall_ns = 100 + rank,
                                       .overhead_ns = 7,
+                                      .n_devices = n_devices,
                                       .start_unix_ns = 1000 - rank};
     return local;
 }
@@ -125,9 +157,9 @@ static struct kept {
     struct rkc_sink sink;
     const char *fail_at; /* the function that fails, or NULL */
     int calls;
-    uint32_t row_metrics;
+    uint32_t metrics, row_metrics;
     int32_t ranks;
-    int64_t start_unix_ns, wall_ns, overhead_ns;
+    int64_t start_unix_ns, wall_ns, overhead_ns, device_uses;
     char rows_word[16], program[16];
     struct rkc_profile profile;
     struct rkc_numbers numbers;
@@ -136,6 +168,7 @@ static struct kept {
     uint32_t n_rows;
     int64_t value[8][RKC_METRICS]; /* of the rank's own call path */
     int64_t foreign[8];            /* values that belong to another rank's call path */
+    int64_t wrong_devices[8];
     enum rkc_file_status status;
     struct rkc_rank_range missing[8];
     uint32_t n_missing;
@@ -151,7 +184,9 @@ static int fails(const char *function)
 static int keep_job(struct rkc_sink *sink, const struct rkc_job *job)
 {
     (void)sink;
+    kept.metrics = job->metrics;
     kept.row_metrics = job->row_metrics;
+    kept.device_uses = job->device_uses;
     kept.ranks = job->ranks;
     kept.start_unix_ns = job->start_unix_ns;
     kept.wall_ns = job->wall_ns;
@@ -186,8 +221,13 @@ static int keep_numbers(struct rkc_sink *sink, const struct rkc_numbers *numbers
 static int keep_rows(struct rkc_sink *sink, const struct rkc_rows *rows)
 {
     (void)sink;
+    const struct rkc_rank_device *device = rows->devices;
     for (uint32_t i = 0; i < rows->n_ranks && kept.n_rows < 8; i++) {
         kept.row[kept.n_rows] = rows->ranks[i];
+        for (int k = 0; k < rows->ranks[i].n_devices; k++, device++) {
+            struct rkc_rank_device wanted = device_of(rows->ranks[i].rank, k);
+            kept.wrong_devices[kept.n_rows] += memcmp(device, &wanted, sizeof wanted) != 0;
+        }
         size_t metric = 0;
         for (int m = 0; m < RKC_METRICS; m++) {
             if (!(kept.row_metrics >> m & 1))
@@ -308,7 +348,8 @@ static int rows_are_right(unsigned missing)
         if (missing >> r & 1)
             continue;
         if (i >= kept.n_rows || kept.row[i].rank != r || kept.row[i].wall_ns != 100 + r ||
-            (!twins && kept.foreign[i] != 0))
+            (!twins && kept.foreign[i] != 0) || kept.row[i].n_devices != n_devices_of(r) ||
+            kept.wrong_devices[i] != 0)
             return 0;
         for (int metric = 0; metric < RKC_METRICS; metric++)
             if (kept.row_metrics >> metric & 1 &&
@@ -317,6 +358,16 @@ static int rows_are_right(unsigned missing)
         i++;
     }
     return kept.n_rows == i;
+}
+
+/* Whether the job has what the ranks have together: all metrics but one. */
+static int job_has_devices(void)
+{
+    int64_t uses = 0;
+    for (int r = 0; r < size; r++)
+        uses += n_devices_of(r);
+    return kept.metrics == (RKC_ALL_METRICS & ~(1u << NEVER)) &&
+           kept.row_metrics == kept.metrics && kept.device_uses == uses;
 }
 
 /* Whether the ranks agree: all failed, or all are in a file but those that say they are not. */

@@ -20,7 +20,7 @@ const char *__lsan_default_suppressions(void)
 }
 
 static char folder[] = "/tmp/rankclock_reader.XXXXXX";
-static char golden[1024], copy[64];
+static char golden[1024], with_gpu[1024], copy[64];
 
 static const char *in_tree(const char *name)
 {
@@ -41,13 +41,12 @@ static void put_copy(size_t size)
         exit(1);
 }
 
-static int load_golden(void)
+static int load_file(const char *name)
 {
-    snprintf(golden, sizeof golden, "%s", in_tree("golden/schema-1.0.h5"));
-    snprintf(copy, sizeof copy, "%s/copy.h5", folder);
-    FILE *file = fopen(golden, "rb");
+    FILE *file = fopen(name, "rb");
     if (!file)
         return 0;
+    free(bytes);
     fseek(file, 0, SEEK_END);
     n_bytes = (size_t)ftell(file);
     rewind(file);
@@ -55,6 +54,14 @@ static int load_golden(void)
     int all = bytes && fread(bytes, 1, n_bytes, file) == n_bytes;
     fclose(file);
     return all;
+}
+
+static int load_golden(void)
+{
+    snprintf(golden, sizeof golden, "%s", in_tree("golden/schema-1.0.h5"));
+    snprintf(with_gpu, sizeof with_gpu, "%s", in_tree("golden/schema-1.1.h5"));
+    snprintf(copy, sizeof copy, "%s/copy.h5", folder);
+    return load_file(golden);
 }
 
 /* Open a file; its status and line. */
@@ -76,9 +83,9 @@ static void is_refused(const char *path, int want, const char *line, const char 
            "status %d, \"%s\"", status, text);
 }
 
+/* Made by make_file from a run of 4 ranks and 12 call paths; see synthetic.h. */
 static void test_golden(void)
 {
-    /* Made by make_file from a run of 4 ranks and 12 call paths; see synthetic.h. */
     struct rkc_reader *reader;
     char text[512];
     int status = rkc_reader_open(golden, &reader, text, sizeof text);
@@ -105,6 +112,38 @@ static void test_golden(void)
     is_str(rkc_reader_attribute(reader, "created"), "2023-11-14T22:13:20Z",
            "the time it was made is told");
     is_str(rkc_reader_attribute(reader, "description"), NULL, "other attributes are not");
+    rkc_reader_close(reader);
+}
+
+/* The same run, with device time: make_file --gpu. */
+static void test_golden_gpu(void)
+{
+    struct rkc_reader *reader;
+    char text[512];
+    int status = rkc_reader_open(with_gpu, &reader, text, sizeof text);
+    if (!tap_ok(status == 0, "the file of schema 1.1 is read", __FILE__, __LINE__, "%s", text))
+        return;
+    struct synthetic run = synthetic_run(4, SYNTHETIC_PATHS);
+    size_t n, wrong = 0;
+    const struct rkc_reader_device *devices = rkc_reader_devices(reader, &n);
+    is_int((int64_t)n, 2, "with its devices");
+    is_str(devices[1].node, "node001", "on their nodes");
+    const struct rkc_reader_stat *stats = rkc_reader_profile(reader, "device_ns");
+    int64_t values[4] = {0};
+    wrong += rkc_reader_per_rank(reader, "device_ns", SYNTHETIC_COMPUTE, values) != 0;
+    for (uint32_t rank = 0; rank < 4; rank++)
+        wrong += values[rank] != synthetic_device_ns(&run, rank);
+    ok(stats && wrong == 0 && stats[SYNTHETIC_COMPUTE].max_rank == 3,
+       "and every rank's device time");
+    ok(stats && stats[SYNTHETIC_HALO].ranks == 0, "which host regions do not have");
+    rkc_reader_close(reader);
+
+    if (rkc_reader_open(golden, &reader, text, sizeof text))
+        exit(1);
+    rkc_reader_devices(reader, &n);
+    is_int((int64_t)n, 0, "a file of schema 1.0 has none");
+    rkc_reader_device_use(reader, &n);
+    is_int((int64_t)n, 0, "nor any use of one");
     rkc_reader_close(reader);
 }
 
@@ -194,6 +233,23 @@ static void path_high(hid_t file) { set_cell(file, "ranks/open_callpath", 0, 12)
 static void call_high(hid_t file) { set_cell(file, "mpi/transfers/call", 0, 99); }
 static void note_high(hid_t file) { set_cell(file, "notes/region", 0, 99); }
 static void ranks_negative(hid_t file) { set_cell(file, "profile/visits/ranks", 0, -5); }
+
+static void no_use(hid_t file) { H5Ldelete(file, "device_use", H5P_DEFAULT); }
+static void no_rank_device(hid_t file) { H5Ldelete(file, "ranks/device", H5P_DEFAULT); }
+static void device_nowhere(hid_t file) { set_cell(file, "devices/node", 1, 2); }
+static void driver_large(hid_t file) { set_cell(file, "devices/driver_version", 0, INT64_MAX); }
+static void use_of_none(hid_t file) { set_cell(file, "device_use/device", 3, 2); }
+static void use_by_none(hid_t file) { set_cell(file, "device_use/rank", 3, 4); }
+static void use_falls(hid_t file) { set_cell(file, "device_use/rank", 2, 0); }
+static void use_negative(hid_t file) { set_cell(file, "device_use/covered_ns", 0, -7); }
+static void rank_device_high(hid_t file) { set_cell(file, "ranks/device", 2, 2); }
+
+static void rank_device_short(hid_t file)
+{
+    hsize_t n = 3;
+    replace(file, "ranks/device", H5T_STD_I64LE, 1, &n, H5P_DEFAULT, NULL);
+    replace(file, "ranks/device_ns", H5T_STD_I64LE, 1, &n, H5P_DEFAULT, NULL);
+}
 
 static void wrong_type(hid_t file)
 {
@@ -314,13 +370,38 @@ static void test_hostile(void)
     }
 }
 
+static void test_hostile_devices(void)
+{
+    static const struct {
+        void (*change)(hid_t);
+        const char *line, *what;
+    } cases[] = {
+        {no_use, "/device_use/rank is missing", "devices that nobody uses"},
+        {no_rank_device, "/ranks/device is missing", "ranks that do not tell their device"},
+        {device_nowhere, "/devices, row 1", "a device without node"},
+        {driver_large, "/devices, row 0", "a driver beyond 32 bits"},
+        {use_of_none, "/device_use, row 3", "the use of a device that is none"},
+        {use_by_none, "/device_use, row 3", "the use by a rank that is none"},
+        {use_falls, "/device_use, row 2", "ranks that do not rise"},
+        {use_negative, "/device_use, row 0", "less than no time"},
+        {rank_device_high, "/ranks, row 2", "a rank's device that is none"},
+        {rank_device_short, "/ranks/device", "fewer devices than ranks"},
+    };
+    load_file(with_gpu);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        change_copy(cases[i].change);
+        is_refused(copy, RKC_EFORMAT, cases[i].line, cases[i].what);
+    }
+    load_file(golden);
+}
+
 static void newer_minor(hid_t file)
 {
     hsize_t n = 3;
     set_schema(file, "1.7");
     H5Gclose(H5Gcreate2(file, "future", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-    H5Gclose(H5Gcreate2(file, "profile/device_ns", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-    replace(file, "ranks/device", H5T_STD_I16LE, 1, &n, H5P_DEFAULT, NULL);
+    H5Gclose(H5Gcreate2(file, "profile/watts", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    replace(file, "ranks/watts", H5T_STD_I16LE, 1, &n, H5P_DEFAULT, NULL);
     replace(file, "job/vector", H5T_IEEE_F32LE, 1, &n, H5P_DEFAULT, NULL);
     H5Gclose(H5Gcreate2(file, "job/group", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
 }
@@ -335,7 +416,7 @@ static void test_newer(void)
     change_copy(newer_minor);
     int status = rkc_reader_open(copy, &reader, text, sizeof text);
     if (tap_ok(status == 0, "a newer minor schema is read", __FILE__, __LINE__, "%s", text)) {
-        ok(rkc_reader_profile(reader, "device_ns") == NULL, "what it adds is left out");
+        ok(rkc_reader_profile(reader, "watts") == NULL, "what it adds is left out");
         is_str(rkc_reader_job(reader, "vector"), NULL, "of the job, too");
         is_str(rkc_reader_job(reader, "launcher"), "mpirun", "and the rest is there");
         rkc_reader_close(reader);
@@ -429,8 +510,10 @@ int main(void)
     }
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     test_golden();
+    test_golden_gpu();
     test_foreign();
     test_hostile();
+    test_hostile_devices();
     test_newer();
     test_cut_short();
     test_flipped();

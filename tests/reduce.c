@@ -38,6 +38,7 @@ static void test_whole(void)
     is_int(kept.start_unix_ns, 1000 - (size - 1), "it begins with the first rank");
     is_int(kept.wall_ns, 100 + size - 1, "it lasts as long as the longest rank");
     is_int(kept.overhead_ns, 7 * size, "its overhead is that of all ranks");
+    ok(job_has_devices(), "it has the devices of all ranks, and no metric that none has");
     is_str(kept.rows_word, "all", "rows with all metrics are said to be that");
     is_str(kept.program, "first", "its other facts are those of rank 0");
     /* "step" is call path 1: sum over ranks of 1000 + 10 rank */
@@ -90,7 +91,7 @@ static void test_rows(void)
         ok(kept.row_metrics == 0 && rows_are_right(0), "the ranks are there all the same");
     }
     struct rkc_job job;
-    struct rkc_finish_sums sums = {.ranks = 1};
+    struct rkc_finish_sums sums = {.ranks = 1, .metrics = (1u << 15) - 1};
     rkc_job_init(&job);
     /* 256 MiB are 15 metrics of 8 bytes for 1000 call paths and 2236.9 ranks */
     rkc_finish_job(&job, &sums, RKC_ROWS_AUTO, 2236, 1000);
@@ -99,6 +100,9 @@ static void test_rows(void)
     is_str(rkc_job_get(&job, "per_rank_rows"), "host", "beyond that, times alone");
     is_int(job.row_metrics, 1 << RKC_METRIC_INCLUSIVE | 1 << RKC_METRIC_MPI,
            "which are inclusive and MPI time");
+    sums.metrics = 1u << RKC_METRIC_INCLUSIVE | 1u << RKC_METRIC_DEVICE;
+    rkc_finish_job(&job, &sums, RKC_ROWS_AUTO, 2237, 1000000);
+    is_int(job.row_metrics, sums.metrics, "with device time where there is some");
     rkc_finish_job(&job, &sums, RKC_ROWS_ALL, 2237, 1000);
     is_str(rkc_job_get(&job, "per_rank_rows"), "all", "unless all are asked for");
     rkc_job_free(&job);
@@ -107,7 +111,7 @@ static void test_rows(void)
 static void test_sink_fails(void)
 {
     static const char *const functions[] = {"job", "profile", "numbers", "rows", "finish"};
-    static const int calls[] = {1, 2, 3, 6, 7}; /* 156 call paths make three windows */
+    static const int calls[] = {1, 2, 3, 7, 8}; /* 156 call paths make four windows */
     int all[8];
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         char what[80];
@@ -165,6 +169,8 @@ static void test_folded(void)
     char text[RKC_SINK_TEXT_MAX];
     int64_t write_ns;
     local.values = realloc(local.values, (MANY + 8) * sizeof *local.values);
+    if (local.device_values)
+        local.device_values = realloc(local.device_values, (MANY + 8) * sizeof *local.device_values);
     free(local.sumsq_ns2);
     local.sumsq_ns2 = calloc(MANY + 8, sizeof *local.sumsq_ns2);
     free(local.first_node);

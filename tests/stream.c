@@ -92,7 +92,9 @@ static void jobs(void)
     job.start_unix_ns = 1700000000000000000;
     job.wall_ns = 5;
     job.ranks = 100000;
+    job.metrics = 1 << RKC_METRIC_MPI | 1 << RKC_METRIC_DEVICE;
     job.row_metrics = 1 << RKC_METRIC_MPI;
+    job.device_uses = 400000;
     rkc_job_set(&job, "command", "./app -n 3");
     rkc_job_set(&job, "restart", "");
     is_int(rkc_stream_job(&buffer, &job), 0, "a job is streamed");
@@ -103,16 +105,25 @@ static void jobs(void)
     is_int(copy.wall_ns, 5, "and wall time");
     is_int(copy.overhead_ns, RKC_ABSENT, "and overhead");
     is_int(copy.ranks, 100000, "and ranks");
-    is_int(copy.row_metrics, 1 << RKC_METRIC_MPI, "and metrics of rows");
+    is_int(copy.metrics, 1 << RKC_METRIC_MPI | 1 << RKC_METRIC_DEVICE, "and metrics");
+    is_int(copy.row_metrics, 1 << RKC_METRIC_MPI, "and those of rows");
+    is_int(copy.device_uses, 400000, "and devices of ranks");
     is_str(rkc_job_get(&copy, "command"), "./app -n 3", "and facts");
     is_str(rkc_job_get(&copy, "restart"), "", "empty ones too");
     rkc_job_free(&copy);
     buffer.size = 0;
 
-    job.row_metrics = 1u << RKC_METRICS;
+    job.metrics = job.row_metrics = 1u << RKC_METRICS;
     rkc_stream_job(&buffer, &job);
     cursor = body(&buffer, RKC_FRAME_JOB, "a later frame is like the first");
-    is_int(rkc_unstream_job(&cursor, &copy), RKC_EFORMAT, "rows of an unknown metric are refused");
+    is_int(rkc_unstream_job(&cursor, &copy), RKC_EFORMAT, "an unknown metric is refused");
+    buffer.size = 0;
+    job.metrics = 1u << RKC_METRIC_MPI;
+    job.row_metrics = 1u << RKC_METRIC_VISITS;
+    rkc_stream_job(&buffer, &job);
+    cursor = body(&buffer, RKC_FRAME_JOB, "so is the next");
+    is_int(rkc_unstream_job(&cursor, &copy), RKC_EFORMAT,
+           "rows of a metric that there is not are refused");
     rkc_job_free(&job);
     rkc_buffer_free(&buffer);
 }
@@ -150,12 +161,17 @@ static int take_rows(struct rkc_cursor *cursor)
     return rkc_unstream_rows(cursor, &rows, TWO_METRICS);
 }
 
+/* The second rank's. */
+static struct rkc_rank_device devices[RKC_RANK_DEVICES_MAX + 2] = {
+    {.index = 0, .uuid = "GPU-7", .name = "NVIDIA H200", .covered_ns = 5, .ns = 6},
+    {.index = 1, .bus_id = "0000:3b:00.0", .driver_version = 13000}};
+
 /* How two rows, streamed over three paths, are received. */
 static int refused_rows(const struct rkc_rank_row rows[2])
 {
     static const int64_t values[12];
     struct rkc_buffer buffer = {0};
-    rkc_stream_rows(&buffer, &(struct rkc_rows){2, 3, rows, values}, TWO_METRICS);
+    rkc_stream_rows(&buffer, &(struct rkc_rows){2, 3, rows, values, devices}, TWO_METRICS);
     struct rkc_cursor cursor = {.at = buffer.data + sizeof(struct rkc_frame),
                                 .end = buffer.data + buffer.size};
     int status = take_rows(&cursor);
@@ -168,10 +184,11 @@ static void rows(void)
     static const int64_t values[2][2][3] = {{{1, 2, 3}, {4, 5, 6}}, {{7, 8, 9}, {10, -1, 12}}};
     const struct rkc_rank_row good[2] = {
         {.rank = 4, .state = RKC_STATE_FINALIZED, .open_path = RKC_NO_PATH, .node = "n0"},
-        {.rank = 9, .state = RKC_STATE_SIGNAL, .signal = 9, .open_path = 2, .node = "n1"}};
+        {.rank = 9, .state = RKC_STATE_SIGNAL, .signal = 9, .open_path = 2, .n_devices = 2,
+         .node = "n1"}};
     struct rkc_buffer buffer = {0};
     struct rkc_rows taken;
-    is_int(rkc_stream_rows(&buffer, &(struct rkc_rows){2, 3, good, &values[0][0][0]}, TWO_METRICS),
+    is_int(rkc_stream_rows(&buffer, &(struct rkc_rows){2, 3, good, &values[0][0][0], devices}, TWO_METRICS),
            0, "rows are streamed");
     struct rkc_cursor cursor = body(&buffer, RKC_FRAME_ROWS, "in a frame of their kind");
     cut_short(cursor, take_rows, "rows are taken whole or not at all");
@@ -183,6 +200,8 @@ static void rows(void)
     ok(taken.n_ranks == 2 && taken.n_paths == 3, "rows have their numbers of ranks and paths");
     ok(memcmp(taken.ranks, good, sizeof good) == 0, "and their ranks");
     ok(memcmp(taken.values, values, sizeof values) == 0, "and their values");
+    ok(rkc_rows_devices(&taken) == 2 && memcmp(taken.devices, devices, 2 * sizeof *devices) == 0,
+       "and their devices");
     rkc_buffer_free(&buffer);
 
     struct rkc_rank_row bad[2];
@@ -201,12 +220,21 @@ static void rows(void)
     memcpy(bad, good, sizeof bad);
     memset(bad[1].node, 'n', sizeof bad[1].node);
     is_int(refused_rows(bad), RKC_EFORMAT, "and a node's name that ends");
+    memcpy(bad, good, sizeof bad);
+    bad[0].n_devices = -1;
+    is_int(refused_rows(bad), RKC_EFORMAT, "and no fewer devices than none");
+    bad[0].n_devices = 1;
+    bad[1].n_devices = RKC_RANK_DEVICES_MAX + 1;
+    is_int(refused_rows(bad), RKC_EFORMAT, "nor more than there is room for");
+    memset(devices[0].uuid, 'x', sizeof devices[0].uuid);
+    is_int(refused_rows(good), RKC_EFORMAT, "whose texts end");
+    strcpy(devices[0].uuid, "GPU-7");
     is_int(refused_rows(good), 0, "then it is taken");
 
-    is_int(rkc_stream_rows(&buffer, &(struct rkc_rows){UINT32_MAX, UINT32_MAX, NULL, NULL},
+    is_int(rkc_stream_rows(&buffer, &(struct rkc_rows){UINT32_MAX, UINT32_MAX, NULL, NULL, NULL},
                            TWO_METRICS), RKC_EOVERFLOW, "a block larger than a frame is refused");
     is_int((int64_t)buffer.size, 0, "and nothing streamed of it");
-    is_int(rkc_stream_rows(&buffer, &(struct rkc_rows){0, 3, NULL, NULL}, 0), 0,
+    is_int(rkc_stream_rows(&buffer, &(struct rkc_rows){0, 3, NULL, NULL, NULL}, 0), 0,
            "a block may be empty");
     cursor = body(&buffer, RKC_FRAME_ROWS, "and is a frame all the same");
     is_int(rkc_unstream_rows(&cursor, &taken, 0), 0, "which is taken");

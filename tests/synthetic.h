@@ -2,7 +2,8 @@
  *
  * Its call paths are those of a stencil code whose later ranks compute longer, so that the
  * earlier ones wait in MPI_Waitall; call paths beyond these are leaves of "compute". All ranks
- * have the same inclusive time of the root. Rank 0 alone writes output.
+ * have the same inclusive time of the root. Rank 0 alone writes output. With a GPU, a rank's
+ * device time is 3/5 of its time in "compute", and three visits of rank 1 were captured.
  */
 #ifndef TESTS_SYNTHETIC_H
 #define TESTS_SYNTHETIC_H
@@ -20,7 +21,8 @@ struct synthetic {
     uint32_t n_ranks, n_paths;     /* n_paths at least SYNTHETIC_PATHS */
     uint32_t ranks_in_block;       /* of one call of `rows` */
     uint32_t paths_in_window;      /* of one call of `numbers` */
-    uint32_t row_metrics;
+    uint32_t row_metrics;          /* of those that there are */
+    int with_gpu;                  /* "compute" is a GPU region; two ranks of a node share a device */
     int32_t first_missing;         /* ranks from this one on are missing; -1: none */
     enum rkc_file_status status;
 };
@@ -114,6 +116,43 @@ static inline int64_t synthetic_visits(uint32_t path)
     }
 }
 
+/* Device time of "compute". */
+static inline int64_t synthetic_device_ns(const struct synthetic *run, uint32_t rank)
+{
+    return synthetic_exclusive_ns(run, SYNTHETIC_COMPUTE, rank) / 5 * 3;
+}
+
+enum { SYNTHETIC_CAPTURED = 3, SYNTHETIC_LAG_NS = 12000 };
+
+static inline void synthetic_device(const struct synthetic *run, uint32_t rank, int64_t *value)
+{
+    int64_t captured = rank == 1 ? SYNTHETIC_CAPTURED : 0, visits = SYNTHETIC_STEPS - captured;
+    value[RKC_METRIC_DEVICE_VISITS] = visits;
+    value[RKC_METRIC_DEVICE] = synthetic_device_ns(run, rank);
+    value[RKC_METRIC_DEVICE_MIN] = value[RKC_METRIC_DEVICE] / visits;
+    value[RKC_METRIC_DEVICE_MAX] = value[RKC_METRIC_DEVICE_MIN] + 1;
+    value[RKC_METRIC_LAG] = visits * SYNTHETIC_LAG_NS;
+    value[RKC_METRIC_LAG_VISITS] = visits;
+    if (captured)
+        value[RKC_METRIC_DEVICE_CAPTURED] = captured;
+}
+
+/* The metrics that some rank has, with more than one rank. */
+static inline uint32_t synthetic_metrics(const struct synthetic *run)
+{
+    const uint32_t one = 1, never = one << RKC_METRIC_SAMPLED_OUT;
+    uint32_t device = one << RKC_METRIC_DEVICE_VISITS | one << RKC_METRIC_DEVICE |
+                      one << RKC_METRIC_DEVICE_MIN | one << RKC_METRIC_DEVICE_MAX |
+                      one << RKC_METRIC_LAG | one << RKC_METRIC_LAG_VISITS |
+                      one << RKC_METRIC_DEVICE_CAPTURED;
+    return (RKC_ALL_METRICS & ~RKC_GPU_METRICS & ~never) | (run->with_gpu ? device : 0);
+}
+
+static inline uint32_t synthetic_row_metrics(const struct synthetic *run)
+{
+    return run->row_metrics & synthetic_metrics(run);
+}
+
 /* All metrics of one rank: values[path][metric]. */
 static inline void synthetic_rank(const struct synthetic *run, uint32_t rank,
                                   int64_t (*values)[RKC_METRICS])
@@ -156,6 +195,8 @@ static inline void synthetic_rank(const struct synthetic *run, uint32_t rank,
         values[SYNTHETIC_WAITALL][RKC_METRIC_INCLUSIVE];
     values[SYNTHETIC_ALLREDUCE][RKC_METRIC_BYTES_SENT] = INT64_C(8) * SYNTHETIC_STEPS;
     values[SYNTHETIC_ALLREDUCE][RKC_METRIC_BYTES_RECEIVED] = INT64_C(8) * SYNTHETIC_STEPS;
+    if (run->with_gpu)
+        synthetic_device(run, rank, values[SYNTHETIC_COMPUTE]);
 }
 
 static inline uint32_t synthetic_ranks(const struct synthetic *run)
@@ -211,7 +252,11 @@ static inline void synthetic_job(const struct synthetic *run, int64_t wall_ns,
     job->wall_ns = wall_ns;
     job->overhead_ns = 2500 * (int64_t)run->n_ranks;
     job->ranks = (int32_t)run->n_ranks;
-    job->row_metrics = run->row_metrics;
+    job->metrics = synthetic_metrics(run);
+    job->row_metrics = synthetic_row_metrics(run);
+    job->device_uses = run->with_gpu ? run->n_ranks : 0;
+    if (run->with_gpu && rkc_job_set(job, "gpu", "cuda 13.0"))
+        exit(1);
 }
 
 /* Numbers of all ranks for the call paths first..first+n-1. */
@@ -284,33 +329,52 @@ static inline struct rkc_rank_row synthetic_row(const struct synthetic *run, uin
         .start_unix_ns = SYNTHETIC_START_NS,
         .measured_until_unix_ns = SYNTHETIC_START_NS + root[RKC_METRIC_INCLUSIVE],
     };
+    row.n_devices = run->with_gpu != 0;
     snprintf(row.node, sizeof row.node, "node%03u", rank / 2);
     return row;
+}
+
+static inline struct rkc_rank_device synthetic_rank_device(const struct synthetic *run,
+                                                           uint32_t rank)
+{
+    struct rkc_rank_device device = {
+        .driver_version = 13000,
+        .covered_ns = synthetic_device_ns(run, rank),
+        .ns = synthetic_device_ns(run, rank),
+        .bus_id = "0000:3b:00.0",
+        .name = "NVIDIA H200",
+    };
+    snprintf(device.uuid, sizeof device.uuid, "GPU-%08x-0000-0000-0000-000000000000", rank / 2);
+    return device;
 }
 
 static inline int synthetic_send_block(const struct synthetic *run, uint32_t first, uint32_t n,
                                        int64_t (*values)[RKC_METRICS], struct rkc_sink *sink)
 {
-    size_t n_metrics = (size_t)__builtin_popcount(run->row_metrics);
+    uint32_t metrics = synthetic_row_metrics(run);
+    size_t n_metrics = (size_t)__builtin_popcount(metrics);
     struct rkc_rank_row *ranks = calloc(n, sizeof *ranks);
+    struct rkc_rank_device *devices = calloc(n, sizeof *devices);
     int64_t *cells = calloc(n_metrics * n * run->n_paths + 1, sizeof *cells);
     int status = RKC_ENOMEM;
-    if (ranks && cells) {
+    if (ranks && cells && devices) {
         for (uint32_t i = 0; i < n; i++) {
             synthetic_rank(run, first + i, values);
             ranks[i] = synthetic_row(run, first + i, values);
+            devices[i] = synthetic_rank_device(run, first + i);
             size_t k = 0;
             for (int metric = 0; metric < RKC_METRICS; metric++)
-                if (run->row_metrics >> metric & 1) {
+                if (metrics >> metric & 1) {
                     for (uint32_t path = 0; path < run->n_paths; path++)
                         cells[(k * n + i) * run->n_paths + path] = values[path][metric];
                     k++;
                 }
         }
-        struct rkc_rows rows = {n, run->n_paths, ranks, cells};
+        struct rkc_rows rows = {n, run->n_paths, ranks, cells, devices};
         status = sink->ops->rows(sink, &rows);
     }
     free(ranks);
+    free(devices);
     free(cells);
     return status;
 }
@@ -355,7 +419,7 @@ static inline struct synthetic synthetic_run(uint32_t n_ranks, uint32_t n_paths)
         .n_paths = n_paths < SYNTHETIC_PATHS ? SYNTHETIC_PATHS : n_paths,
         .ranks_in_block = n_ranks < 1024 ? n_ranks : 1024,
         .paths_in_window = n_paths < SYNTHETIC_PATHS ? SYNTHETIC_PATHS : n_paths,
-        .row_metrics = (1u << RKC_METRICS) - 1,
+        .row_metrics = RKC_ALL_METRICS,
         .first_missing = -1,
         .status = RKC_FILE_COMPLETE,
     };

@@ -146,7 +146,7 @@ static inline int64_t local_value(const struct rkc_local *local, const char *nam
                                   enum rkc_metric metric)
 {
     int64_t path = local_path(local, name);
-    return path < 0 ? RKC_ABSENT : local->values[path][metric];
+    return path < 0 ? RKC_ABSENT : rkc_local_value(local, (uint32_t)path, metric);
 }
 
 static inline int64_t local_visits(const struct rkc_local *local, const char *name)

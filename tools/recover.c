@@ -205,6 +205,8 @@ static int take_facts(struct recovery *r, const struct rkc_local *local, int fir
     if (first || row->wall_ns > r->job.wall_ns)
         r->job.wall_ns = row->wall_ns;
     r->job.overhead_ns = (first ? 0 : r->job.overhead_ns) + row->overhead_ns;
+    r->job.metrics |= local->metrics;
+    r->job.device_uses += row->n_devices;
     r->finalized += row->state == RKC_STATE_FINALIZED;
     r->aborted += row->state == RKC_STATE_ABORTED || row->state == RKC_STATE_SIGNAL;
     for (uint32_t i = 0; i < local->job.n_facts; i++)
@@ -294,7 +296,7 @@ static int second_pass(struct recovery *r)
 
 /* Put one rank into a block of rows. */
 static int fill_row(struct recovery *r, const struct image_file *file, struct rkc_rank_row *row,
-                    size_t stride, int64_t *values)
+                    size_t stride, int64_t *values, struct rkc_rank_device *devices)
 {
     struct rkc_view view;
     struct rkc_local local;
@@ -307,6 +309,8 @@ static int fill_row(struct recovery *r, const struct image_file *file, struct rk
         if (row->open_path != RKC_NO_PATH)
             row->open_path = map[row->open_path];
         rkc_local_row(&local, map, r->job.row_metrics, r->profile.n_paths, stride, values);
+        if (row->n_devices > 0)
+            memcpy(devices, local.devices, (size_t)row->n_devices * sizeof *devices);
     } else {
         status = RKC_ENOMEM;
     }
@@ -320,17 +324,23 @@ static int third_pass(struct recovery *r)
     size_t paths = r->profile.n_paths, metrics = (size_t)__builtin_popcount(r->job.row_metrics);
     struct rkc_rank_row *rows = calloc(ROWS_AT_ONCE, sizeof *rows);
     int64_t *values = calloc(ROWS_AT_ONCE * (metrics * paths + 1), sizeof *values);
-    int status = rows && values ? 0 : RKC_ENOMEM;
+    struct rkc_rank_device *devices = calloc(ROWS_AT_ONCE * RKC_RANK_DEVICES_MAX, sizeof *devices);
+    int status = rows && values && devices ? 0 : RKC_ENOMEM;
     for (size_t i = 0; i < r->n_files && !status; i += ROWS_AT_ONCE) {
         size_t n = r->n_files - i < ROWS_AT_ONCE ? r->n_files - i : ROWS_AT_ONCE;
-        for (size_t k = 0; k < n && !status; k++)
-            status = fill_row(r, &r->files[i + k], &rows[k], n * paths, values + k * paths);
-        struct rkc_rows block = {(uint32_t)n, (uint32_t)paths, rows, values};
+        size_t used = 0;
+        for (size_t k = 0; k < n && !status; k++) {
+            status = fill_row(r, &r->files[i + k], &rows[k], n * paths, values + k * paths,
+                              devices + used);
+            used += status ? 0 : (size_t)rows[k].n_devices;
+        }
+        struct rkc_rows block = {(uint32_t)n, (uint32_t)paths, rows, values, devices};
         if (!status)
             status = r->sink->ops->rows(r->sink, &block);
     }
     free(rows);
     free(values);
+    free(devices);
     return status;
 }
 
@@ -405,7 +415,7 @@ static int recover(struct recovery *r, const char *output)
     if (r->size < (int32_t)r->n_files)
         r->size = (int32_t)r->n_files;
     r->job.ranks = r->size;
-    r->job.row_metrics = (1u << RKC_METRICS) - 1;
+    r->job.row_metrics = r->job.metrics;
     if (rkc_job_set(&r->job, "per_rank_rows", "all") != 0)
         return RKC_EXIT_FAILED;
     return write_file(r, output);
@@ -444,6 +454,7 @@ int rkc_tool_recover(int argc, char **argv)
     int status = 0, arguments = 0;
     rkc_profile_init(&r.profile, 0);
     rkc_job_init(&r.job);
+    r.job.metrics = 0;
     for (int i = 1; i < argc && !status; i++) {
         int option = rkc_tool_option(argc, argv, &i, "output", 'o', &output);
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {

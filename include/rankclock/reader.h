@@ -57,6 +57,27 @@ struct rkc_reader_rank {
     int64_t overhead_ns;
     int32_t open_callpath; /* innermost call path open at the end, or -1 */
     int64_t measured_until_unix_ns;
+    int32_t device;    /* index of the device that it used most, or -1 */
+    int64_t device_ns; /* device time of its GPU regions, summed over devices and streams */
+};
+
+/* A device that ranks used: one element whatever the number of ranks. */
+struct rkc_reader_device {
+    const char *node;
+    const char *name;       /* product name */
+    const char *uuid;       /* "GPU-..." or "MIG-...", or "" */
+    const char *pci_bus_id; /* "domain:bus:device.function", or "" */
+    int32_t index;          /* number by which the first of its ranks knows it */
+    int32_t driver_version; /* CUDA's: 1000 * major + 10 * minor */
+};
+
+/* A device of a rank. */
+struct rkc_reader_device_use {
+    int32_t rank;       /* its number, as in struct rkc_reader_rank; rising */
+    int32_t device;     /* index of a device */
+    int32_t index;      /* number by which the rank knows it */
+    int64_t covered_ns; /* time with at least one of the rank's GPU regions on it: their union */
+    int64_t device_ns;  /* their sum */
 };
 
 struct rkc_reader_transfer {
@@ -122,6 +143,12 @@ RKC_API const struct rkc_reader_transfer *rkc_reader_transfers(const struct rkc_
 RKC_API const struct rkc_reader_note *rkc_reader_notes(const struct rkc_reader *reader, size_t *n);
 RKC_API const struct rkc_reader_range *rkc_reader_missing(const struct rkc_reader *reader,
                                                           size_t *n);
+
+/** Devices, and which rank used which; none, with *n 0, in a file without device time. */
+RKC_API const struct rkc_reader_device *rkc_reader_devices(const struct rkc_reader *reader,
+                                                           size_t *n);
+RKC_API const struct rkc_reader_device_use *rkc_reader_device_use(const struct rkc_reader *reader,
+                                                                  size_t *n);
 
 /** The statistics of a metric, one for each call path, or NULL if the file lacks it.
  *

@@ -52,7 +52,9 @@ static int take_job(struct rkc_sink *base, const struct rkc_job *job)
     copy->wall_ns = job->wall_ns;
     copy->overhead_ns = job->overhead_ns;
     copy->ranks = job->ranks;
+    copy->metrics = job->metrics;
     copy->row_metrics = job->row_metrics;
+    copy->device_uses = job->device_uses;
     for (uint32_t i = 0; i < job->n_facts && !status; i++)
         status = rkc_job_set(copy, job->facts[i].key, job->facts[i].value);
     return status ? rkc_h5_refuse(&sink->h5, status, "out of memory") : 0;
@@ -71,10 +73,9 @@ static int put_head(struct hdf5_sink *sink, const struct rkc_profile *profile)
     if (!status)
         status = rkc_h5_put_profile(&sink->h5, profile);
     if (!status)
-        status = rkc_h5_numbers_begin(&sink->h5, &sink->numbers, profile);
+        status = rkc_h5_numbers_begin(&sink->h5, &sink->numbers, profile, sink->job.metrics);
     if (!status)
-        status = rkc_h5_rows_begin(&sink->h5, &sink->rows, profile->n_paths,
-                                   sink->job.row_metrics);
+        status = rkc_h5_rows_begin(&sink->h5, &sink->rows, profile->n_paths, &sink->job);
     return status;
 }
 

@@ -21,9 +21,10 @@ static const struct {
 };
 
 int rkc_h5_numbers_begin(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
-                         const struct rkc_profile *profile)
+                         const struct rkc_profile *profile, uint32_t metrics)
 {
     memset(numbers, 0, sizeof *numbers);
+    numbers->metrics = metrics & RKC_ALL_METRICS;
     numbers->n_paths = profile->n_paths;
     numbers->mpi_regions = calloc((size_t)profile->n_paths + 1, sizeof *numbers->mpi_regions);
     if (!numbers->mpi_regions)
@@ -97,7 +98,9 @@ static int create_profile(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers)
     int status = 0;
     numbers->opened = 1;
     for (int i = 0; i < RKC_METRICS && !status; i++)
-        status = create_metric(h5, group, &rkc_h5_metrics[i], numbers->n_paths, numbers->stats[i]);
+        if (numbers->metrics >> i & 1)
+            status = create_metric(h5, group, &rkc_h5_metrics[i], numbers->n_paths,
+                                   numbers->stats[i]);
     if (!status)
         status = create_visit_sumsq(h5, group, numbers);
     if (!status)
@@ -143,20 +146,21 @@ static int write_stats(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
                        const struct rkc_numbers *window, int64_t *ints, double *floats)
 {
     int status = 0;
-    for (int metric = 0; metric < RKC_METRICS; metric++)
-        for (int which = 0; which < RKC_PROFILE_STATS && !status; which++) {
-            const struct rkc_stat *stat = window->stats + metric;
-            int is_float = which == RKC_PROFILE_SUMSQ;
-            for (uint32_t i = 0; i < window->n; i++, stat += RKC_METRICS)
-                if (is_float)
-                    floats[i] = stat->ranks ? (double)stat->sumsq : NAN;
-                else
-                    ints[i] = stat_value(numbers, stat, which);
-            status = rkc_h5_write_rows(h5, numbers->stats[metric][which],
-                                       is_float ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64,
-                                       window->first, window->n,
-                                       is_float ? (const void *)floats : ints);
-        }
+    for (int i = 0; i < RKC_METRICS * RKC_PROFILE_STATS && !status; i++) {
+        int metric = i / RKC_PROFILE_STATS, which = i % RKC_PROFILE_STATS;
+        const struct rkc_stat *stat = window->stats + metric;
+        int is_float = which == RKC_PROFILE_SUMSQ;
+        if (!(numbers->metrics >> metric & 1))
+            continue;
+        for (uint32_t k = 0; k < window->n; k++, stat += RKC_METRICS)
+            if (is_float)
+                floats[k] = stat->ranks ? (double)stat->sumsq : NAN;
+            else
+                ints[k] = stat_value(numbers, stat, which);
+        status = rkc_h5_write_rows(h5, numbers->stats[metric][which],
+                                   is_float ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64, window->first,
+                                   window->n, is_float ? (const void *)floats : ints);
+    }
     return status;
 }
 

@@ -27,6 +27,7 @@ struct rkc_h5_transfer {
 
 struct rkc_h5_numbers {
     uint32_t n_paths, covered; /* call paths, and how many have got their numbers */
+    uint32_t metrics;          /* bit 1 << metric for those that are written */
     int opened;
     uint32_t *mpi_regions; /* region of each call path of kind mpi, else RKC_NO_PATH */
     hid_t stats[RKC_METRICS][RKC_PROFILE_STATS], visit_sumsq, histogram;
@@ -37,7 +38,7 @@ struct rkc_h5_numbers {
 };
 
 int rkc_h5_numbers_begin(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
-                         const struct rkc_profile *profile);
+                         const struct rkc_profile *profile, uint32_t metrics);
 int rkc_h5_numbers_add(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
                        const struct rkc_numbers *window);
 /* Closes what is open and writes /mpi/transfers. */
@@ -46,16 +47,57 @@ void rkc_h5_numbers_free(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers);
 
 /* What there is one of for each rank: /ranks, /nodes and /per_rank, hdf5_rows.c. */
 
-/* A run of ranks that waits until it fills chunks. */
+/* A run of rows that waits until it fills chunks: hdf5_block.c. */
 struct rkc_h5_block {
     size_t rows, cap, full; /* held, allocated, and at which it is written */
     hsize_t written;        /* rows in the file */
 };
 
+/* Make room for rows up to `want`; n arrays of rows of `width` numbers. 0 or RKC_ENOMEM. */
+int rkc_h5_block_grow(struct rkc_h5_block *block, size_t want, int64_t **arrays, size_t n,
+                      size_t width);
+/* A dataset grows if rows are written while more may follow. */
+struct rkc_h5_shape rkc_h5_block_shape(const struct rkc_h5_block *block, int last);
+/* Write the rows held of one dataset, which exists. */
+int rkc_h5_block_write(struct rkc_h5 *h5, const struct rkc_h5_block *block, hid_t id, hid_t type,
+                       uint32_t width, const void *data);
+/* The rows held are written. */
+static inline void rkc_h5_block_empty(struct rkc_h5_block *block)
+{
+    block->written += block->rows;
+    block->rows = 0;
+}
+
+/* /devices and /device_use: hdf5_devices.c. */
+struct rkc_h5_device; /* one of /devices */
+
+struct rkc_h5_devices {
+    struct rkc_h5_block use;
+    int64_t *columns[RKC_DEVICE_USE_COLUMNS];
+    hid_t column_ids[RKC_DEVICE_USE_COLUMNS];
+    hid_t use_group;
+    struct rkc_h5_device *devices;
+    size_t n_devices, cap_devices;
+    uint32_t *index; /* hash of node and identity -> device + 1 */
+    size_t index_size;
+};
+
+int rkc_h5_devices_begin(struct rkc_h5 *h5, struct rkc_h5_devices *devices);
+/* Add the devices of a rank, which is on `node`. *most gets the row of the one it used most,
+ * *ns its time on all. */
+int rkc_h5_devices_add(struct rkc_h5 *h5, struct rkc_h5_devices *devices, int32_t rank,
+                       int64_t node, const struct rkc_rank_device *used, int32_t n, int64_t *most,
+                       int64_t *ns);
+/* Writes what is held and /devices. */
+int rkc_h5_devices_end(struct rkc_h5 *h5, struct rkc_h5_devices *devices);
+void rkc_h5_devices_free(struct rkc_h5 *h5, struct rkc_h5_devices *devices);
+
 struct rkc_h5_rows {
     uint32_t n_paths, row_metrics, n_metrics;
+    int has_devices, n_columns; /* columns of /ranks: fewer without devices */
     int64_t last_rank;
     struct rkc_h5_block ranks, values;
+    struct rkc_h5_devices devices;
     int64_t *columns[RKC_RANKS_COLUMNS];
     hid_t column_ids[RKC_RANKS_COLUMNS];
     int64_t *metrics[RKC_METRICS]; /* [rank][path], of those in row_metrics */
@@ -68,7 +110,7 @@ struct rkc_h5_rows {
 };
 
 int rkc_h5_rows_begin(struct rkc_h5 *h5, struct rkc_h5_rows *rows, uint32_t n_paths,
-                      uint32_t row_metrics);
+                      const struct rkc_job *job);
 int rkc_h5_rows_add(struct rkc_h5 *h5, struct rkc_h5_rows *rows, const struct rkc_rows *block);
 /* Writes what is held and /nodes. */
 int rkc_h5_rows_end(struct rkc_h5 *h5, struct rkc_h5_rows *rows);

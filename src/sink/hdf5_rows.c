@@ -18,7 +18,8 @@ enum {
     STATE_WIDTH = 9,
 };
 
-static const struct rkc_column columns[] = {RKC_RANKS_LIST(RKC_COLUMN_ROW)};
+static const struct rkc_column columns[] = {RKC_RANKS_LIST(RKC_COLUMN_ROW)
+                                                RKC_RANKS_DEVICE_LIST(RKC_COLUMN_ROW)};
 
 static const char *const states[RKC_STATES] = {
 #define STATE(id, name) name,
@@ -27,11 +28,13 @@ static const char *const states[RKC_STATES] = {
 };
 
 int rkc_h5_rows_begin(struct rkc_h5 *h5, struct rkc_h5_rows *rows, uint32_t n_paths,
-                      uint32_t row_metrics)
+                      const struct rkc_job *job)
 {
     memset(rows, 0, sizeof *rows);
     rows->n_paths = n_paths;
-    rows->row_metrics = row_metrics & ((1u << RKC_METRICS) - 1);
+    rows->row_metrics = job->row_metrics & RKC_ALL_METRICS;
+    rows->has_devices = job->device_uses > 0;
+    rows->n_columns = rows->has_devices ? RKC_RANKS_COLUMNS : RKC_RANKS_HOST_COLUMNS;
     rows->n_metrics = (uint32_t)__builtin_popcount(rows->row_metrics);
     rows->last_rank = -1;
     rows->ranks.full = rows->values.full = RANKS_CHUNK;
@@ -43,28 +46,9 @@ int rkc_h5_rows_begin(struct rkc_h5 *h5, struct rkc_h5_rows *rows, uint32_t n_pa
         rkc_h5_group(h5, h5->file, "per_rank",
                      "metrics of each rank: a row for each row of /ranks, a column for each call "
                      "path; -1 where the rank lacks the call path");
-    return rows->ranks_group < 0 || rows->per_rank_group < 0 ? RKC_EIO : 0;
-}
-
-/* Make room for rows up to `want`; n arrays of rows of `width` numbers. */
-static int grow_block(struct rkc_h5_block *block, size_t want, int64_t **arrays, size_t n,
-                      size_t width)
-{
-    if (want <= block->cap)
-        return 0;
-    size_t cap = block->cap ? 2 * block->cap : 64;
-    while (cap < want)
-        cap *= 2;
-    if (cap > block->full)
-        cap = block->full;
-    for (size_t i = 0; i < n; i++) {
-        int64_t *more = realloc(arrays[i], cap * width * sizeof *more + 1);
-        if (!more)
-            return RKC_ENOMEM;
-        arrays[i] = more;
-    }
-    block->cap = cap;
-    return 0;
+    if (rows->ranks_group < 0 || rows->per_rank_group < 0)
+        return RKC_EIO;
+    return rows->has_devices ? rkc_h5_devices_begin(h5, &rows->devices) : 0;
 }
 
 static uint32_t hash_name(const char *name)
@@ -115,7 +99,8 @@ static int64_t node_get(struct rkc_h5_rows *rows, const char raw[RKC_NODE_NAME_M
     return (int64_t)rows->n_nodes - 1;
 }
 
-static void store_rank(struct rkc_h5_rows *rows, const struct rkc_rank_row *rank, int64_t node)
+static void store_rank(struct rkc_h5_rows *rows, const struct rkc_rank_row *rank, int64_t node,
+                       int64_t device, int64_t device_ns)
 {
     size_t at = rows->ranks.rows++;
     int64_t **column = rows->columns;
@@ -135,25 +120,10 @@ static void store_rank(struct rkc_h5_rows *rows, const struct rkc_rank_row *rank
     column[RKC_RANKS_OPEN][at] = rank->open_path < rows->n_paths ? (int64_t)rank->open_path : -1;
     column[RKC_RANKS_START][at] = rank->start_unix_ns;
     column[RKC_RANKS_UNTIL][at] = rank->measured_until_unix_ns;
-}
-
-/* Write the rows held of one dataset, which is created first where need be. */
-static int flush_dataset(struct rkc_h5 *h5, const struct rkc_h5_block *block, hid_t id, hid_t type,
-                         uint32_t width, const void *data)
-{
-    hsize_t size[2] = {block->written + block->rows, width};
-    if (block->written > 0 && H5Dset_extent(id, size) < 0)
-        return rkc_h5_fail(h5);
-    return rkc_h5_write_rows(h5, id, type, block->written, block->rows, data);
-}
-
-/* A dataset grows if rows are written while more may follow. */
-static struct rkc_h5_shape block_shape(const struct rkc_h5_block *block, int last)
-{
-    return (struct rkc_h5_shape){.n_dims = 1,
-                                 .size = {block->rows},
-                                 .grows = !last,
-                                 .chunk = {last ? 0 : block->full}};
+    if (!rows->has_devices)
+        return;
+    column[RKC_RANKS_DEVICE][at] = device;
+    column[RKC_RANKS_DEVICE_NS][at] = device_ns;
 }
 
 static int flush_ranks(struct rkc_h5 *h5, struct rkc_h5_rows *rows, int last)
@@ -169,8 +139,8 @@ static int flush_ranks(struct rkc_h5 *h5, struct rkc_h5_rows *rows, int last)
         const char *name = states[state >= 0 && state < RKC_STATES ? state : RKC_STATE_RUNNING];
         memcpy(words + i * STATE_WIDTH, name, strlen(name));
     }
-    struct rkc_h5_shape shape = block_shape(block, last);
-    for (int i = 0; i < RKC_RANKS_COLUMNS && !status; i++) {
+    struct rkc_h5_shape shape = rkc_h5_block_shape(block, last);
+    for (int i = 0; i < rows->n_columns && !status; i++) {
         int text = columns[i].kind == RKC_COLUMN_TEXT;
         if (block->written == 0)
             rows->column_ids[i] = rkc_h5_dataset(h5, rows->ranks_group, columns[i].name,
@@ -179,20 +149,19 @@ static int flush_ranks(struct rkc_h5 *h5, struct rkc_h5_rows *rows, int last)
         if (rows->column_ids[i] < 0)
             status = RKC_EIO;
         else
-            status = flush_dataset(h5, block, rows->column_ids[i], text ? word : H5T_NATIVE_INT64,
+            status = rkc_h5_block_write(h5, block, rows->column_ids[i], text ? word : H5T_NATIVE_INT64,
                                    1, text ? (const void *)words : rows->columns[i]);
     }
     free(words);
     if (word >= 0)
         H5Tclose(word);
-    block->written += block->rows;
-    block->rows = 0;
+    rkc_h5_block_empty(block);
     return status;
 }
 
 static hid_t create_metric(struct rkc_h5 *h5, struct rkc_h5_rows *rows, int metric, int last)
 {
-    struct rkc_h5_shape shape = block_shape(&rows->values, last);
+    struct rkc_h5_shape shape = rkc_h5_block_shape(&rows->values, last);
     shape.n_dims = 2;
     shape.size[1] = rows->n_paths;
     hsize_t tall = rows->values.rows ? rows->values.rows : 1;
@@ -221,32 +190,46 @@ static int flush_values(struct rkc_h5 *h5, struct rkc_h5_rows *rows, int last)
         if (rows->metric_ids[i] < 0)
             status = RKC_EIO;
         else
-            status = flush_dataset(h5, block, rows->metric_ids[i], H5T_NATIVE_INT64,
+            status = rkc_h5_block_write(h5, block, rows->metric_ids[i], H5T_NATIVE_INT64,
                                    rows->n_paths, rows->metrics[i]);
         i++;
     }
-    block->written += block->rows;
-    block->rows = 0;
+    rkc_h5_block_empty(block);
+    return status;
+}
+
+static int add_rank(struct rkc_h5 *h5, struct rkc_h5_rows *rows, const struct rkc_rank_row *rank,
+                    const struct rkc_rank_device *devices)
+{
+    int64_t device = -1, device_ns = RKC_ABSENT;
+    if (rank->rank <= rows->last_rank)
+        return rkc_h5_refuse(h5, RKC_EARG, "ranks out of order");
+    rows->last_rank = rank->rank;
+    int status = rows->ranks.rows == rows->ranks.full ? flush_ranks(h5, rows, 0) : 0;
+    if (status)
+        return status;
+    int64_t node = node_get(rows, rank->node);
+    if (node < 0 || rkc_h5_block_grow(&rows->ranks, rows->ranks.rows + 1, rows->columns,
+                                      (size_t)rows->n_columns, 1))
+        return rkc_h5_refuse(h5, RKC_ENOMEM, "out of memory");
+    if (rows->has_devices && rank->n_devices > 0)
+        status = rkc_h5_devices_add(h5, &rows->devices, rank->rank, node, devices,
+                                    rank->n_devices, &device, &device_ns);
+    if (!status)
+        store_rank(rows, rank, node, device, device_ns);
     return status;
 }
 
 static int add_ranks(struct rkc_h5 *h5, struct rkc_h5_rows *rows, const struct rkc_rows *block)
 {
-    for (uint32_t i = 0; i < block->n_ranks; i++) {
-        const struct rkc_rank_row *rank = &block->ranks[i];
-        if (rank->rank <= rows->last_rank)
-            return rkc_h5_refuse(h5, RKC_EARG, "ranks out of order");
-        rows->last_rank = rank->rank;
-        int status = rows->ranks.rows == rows->ranks.full ? flush_ranks(h5, rows, 0) : 0;
-        if (status)
-            return status;
-        int64_t node = node_get(rows, rank->node);
-        if (node < 0 || grow_block(&rows->ranks, rows->ranks.rows + 1, rows->columns,
-                                   RKC_RANKS_COLUMNS, 1))
-            return rkc_h5_refuse(h5, RKC_ENOMEM, "out of memory");
-        store_rank(rows, rank, node);
+    const struct rkc_rank_device *devices = block->devices;
+    int status = 0;
+    for (uint32_t i = 0; i < block->n_ranks && !status; i++) {
+        status = add_rank(h5, rows, &block->ranks[i], devices);
+        if (block->ranks[i].n_devices > 0)
+            devices += block->ranks[i].n_devices;
     }
-    return 0;
+    return status;
 }
 
 static int add_values(struct rkc_h5 *h5, struct rkc_h5_rows *rows, const struct rkc_rows *block)
@@ -260,7 +243,7 @@ static int add_values(struct rkc_h5 *h5, struct rkc_h5_rows *rows, const struct 
         size_t n = block->n_ranks - from;
         if (n > held->full - held->rows)
             n = held->full - held->rows;
-        if (grow_block(held, held->rows + n, rows->metrics, rows->n_metrics, width))
+        if (rkc_h5_block_grow(held, held->rows + n, rows->metrics, rows->n_metrics, width))
             return rkc_h5_refuse(h5, RKC_ENOMEM, "out of memory");
         for (uint32_t i = 0; i < rows->n_metrics; i++)
             memcpy(rows->metrics[i] + held->rows * width,
@@ -322,12 +305,15 @@ int rkc_h5_rows_end(struct rkc_h5 *h5, struct rkc_h5_rows *rows)
         status = flush_values(h5, rows, 1);
     int closed = close_ids(h5, rows);
     status = status ? status : closed;
+    if (!status && rows->has_devices)
+        status = rkc_h5_devices_end(h5, &rows->devices);
     return status ? status : put_nodes(h5, rows);
 }
 
 void rkc_h5_rows_free(struct rkc_h5 *h5, struct rkc_h5_rows *rows)
 {
     close_ids(h5, rows);
+    rkc_h5_devices_free(h5, &rows->devices);
     for (int i = 0; i < RKC_RANKS_COLUMNS; i++)
         free(rows->columns[i]);
     for (int i = 0; i < RKC_METRICS; i++)

@@ -10,7 +10,7 @@
 
 void rkc_job_init(struct rkc_job *job)
 {
-    *job = (struct rkc_job){.overhead_ns = RKC_ABSENT};
+    *job = (struct rkc_job){.overhead_ns = RKC_ABSENT, .metrics = RKC_ALL_METRICS};
 }
 
 void rkc_job_free(struct rkc_job *job)

@@ -12,7 +12,7 @@
 
 #include "profile.h"
 
-enum { RKC_NODE_NAME_MAX = 64, RKC_SINK_TEXT_MAX = 4096 };
+enum { RKC_NODE_NAME_MAX = 64, RKC_SINK_TEXT_MAX = 4096, RKC_RANK_DEVICES_MAX = 16 };
 
 /* A fact of the job: one dataset of /job. */
 struct rkc_fact {
@@ -26,9 +26,12 @@ struct rkc_job {
     int64_t wall_ns;       /* of the rank that measured longest */
     int64_t overhead_ns;   /* our own cost, summed over ranks; RKC_ABSENT if unknown */
     int32_t ranks;         /* size of the world, or the ranks known */
-    uint32_t row_metrics;  /* bit 1 << metric for each metric that the rows carry */
+    uint32_t metrics;      /* bit 1 << metric for each metric to be written: that some rank has */
+    uint32_t row_metrics;  /* of these, those that the rows carry */
+    int64_t device_uses;   /* devices that ranks have used, summed over ranks */
 };
 
+/* No facts; all metrics. */
 void rkc_job_init(struct rkc_job *job);
 void rkc_job_free(struct rkc_job *job);
 /* Set a fact, replacing an earlier value. 0 or RKC_ENOMEM. */
@@ -42,9 +45,19 @@ struct rkc_rank_row {
     int32_t state; /* enum rkc_state */
     int32_t signal;
     uint32_t open_path; /* innermost open call path when measuring ended, or RKC_NO_PATH */
+    int32_t n_devices;  /* struct rkc_rank_device beside it, up to RKC_RANK_DEVICES_MAX */
+    int32_t zero;
     int64_t wall_ns, init_ns, mpi_ns, useful_ns, overhead_ns;
     int64_t start_unix_ns, measured_until_unix_ns;
     char node[RKC_NODE_NAME_MAX];
+};
+
+/* A device that a rank used; texts are empty where unknown. */
+struct rkc_rank_device {
+    int32_t index; /* as the rank counts */
+    int32_t driver_version;
+    int64_t covered_ns, ns; /* union and sum of its GPU regions' intervals */
+    char uuid[48], bus_id[24], name[112];
 };
 
 /* A block of ranks with their values of the metrics in rkc_job.row_metrics, metric by
@@ -53,7 +66,17 @@ struct rkc_rows {
     uint32_t n_ranks, n_paths;
     const struct rkc_rank_row *ranks;
     const int64_t *values;
+    const struct rkc_rank_device *devices; /* of the ranks that have some, in their order */
 };
+
+/* How many devices the ranks of a block have. */
+static inline size_t rkc_rows_devices(const struct rkc_rows *rows)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < rows->n_ranks; i++)
+        n += (size_t)rows->ranks[i].n_devices;
+    return n;
+}
 
 struct rkc_sink;
 

@@ -13,6 +13,9 @@
 /* More facts than any job has; setting one looks at all the others. */
 enum { FACTS_MAX = 1024 };
 
+_Static_assert(sizeof(struct rkc_rank_device) ==
+                   offsetof(struct rkc_rank_device, name) + sizeof((struct rkc_rank_device){0}).name &&
+               sizeof(struct rkc_rank_device) % 8 == 0, "as are devices");
 _Static_assert(sizeof(struct rkc_rank_row) ==
                    offsetof(struct rkc_rank_row, node) + RKC_NODE_NAME_MAX &&
                sizeof(struct rkc_rank_row) % 8 == 0 && sizeof(struct rkc_frame) % 8 == 0,
@@ -57,6 +60,8 @@ int rkc_stream_job(struct rkc_buffer *buffer, const struct rkc_job *job)
     rkc_buffer_add_u64(buffer, (uint64_t)job->wall_ns);
     rkc_buffer_add_u64(buffer, (uint64_t)job->overhead_ns);
     rkc_buffer_add_u32(buffer, (uint32_t)job->ranks);
+    rkc_buffer_add_u64(buffer, (uint64_t)job->device_uses);
+    rkc_buffer_add_u32(buffer, job->metrics);
     rkc_buffer_add_u32(buffer, job->row_metrics);
     rkc_buffer_add_u32(buffer, job->n_facts);
     for (uint32_t i = 0; i < job->n_facts; i++) {
@@ -97,6 +102,7 @@ int rkc_stream_rows(struct rkc_buffer *buffer, const struct rkc_rows *rows, uint
     rkc_buffer_add_u32(buffer, rows->n_ranks);
     rkc_buffer_add_u32(buffer, rows->n_paths);
     rkc_buffer_add(buffer, rows->ranks, rows->n_ranks * sizeof *rows->ranks);
+    rkc_buffer_add(buffer, rows->devices, rkc_rows_devices(rows) * sizeof *rows->devices);
     rkc_buffer_add(buffer, rows->values, bytes);
     return end_frame(buffer, begin);
 }
@@ -136,9 +142,12 @@ int rkc_unstream_job(struct rkc_cursor *cursor, struct rkc_job *job)
     taken.wall_ns = (int64_t)rkc_cursor_u64(cursor);
     taken.overhead_ns = (int64_t)rkc_cursor_u64(cursor);
     taken.ranks = (int32_t)rkc_cursor_u32(cursor);
+    taken.device_uses = (int64_t)rkc_cursor_u64(cursor);
+    taken.metrics = rkc_cursor_u32(cursor);
     taken.row_metrics = rkc_cursor_u32(cursor);
     uint32_t n_facts = rkc_cursor_u32(cursor);
-    if (taken.ranks < 0 || taken.row_metrics >> RKC_METRICS != 0 || n_facts > FACTS_MAX)
+    if (taken.ranks < 0 || taken.device_uses < 0 || taken.metrics & ~RKC_ALL_METRICS ||
+        taken.row_metrics & ~taken.metrics || n_facts > FACTS_MAX)
         return RKC_EFORMAT;
 
     int status = 0;
@@ -157,7 +166,15 @@ static int is_row(const struct rkc_rank_row *row, uint32_t n_paths)
 {
     return row->rank >= 0 && row->state >= 0 && row->state < RKC_STATES &&
            (row->open_path == RKC_NO_PATH || row->open_path < n_paths) &&
+           row->n_devices >= 0 && row->n_devices <= RKC_RANK_DEVICES_MAX &&
            memchr(row->node, '\0', sizeof row->node);
+}
+
+static int is_device(const struct rkc_rank_device *device)
+{
+    return memchr(device->uuid, '\0', sizeof device->uuid) &&
+           memchr(device->bus_id, '\0', sizeof device->bus_id) &&
+           memchr(device->name, '\0', sizeof device->name);
 }
 
 int rkc_unstream_rows(struct rkc_cursor *cursor, struct rkc_rows *rows, uint32_t row_metrics)
@@ -167,13 +184,20 @@ int rkc_unstream_rows(struct rkc_cursor *cursor, struct rkc_rows *rows, uint32_t
     struct rkc_rows taken = {.n_ranks = rkc_cursor_u32(cursor)};
     taken.n_paths = rkc_cursor_u32(cursor);
     taken.ranks = rkc_cursor_take(cursor, taken.n_ranks * sizeof *taken.ranks);
-    taken.values =
-        rkc_cursor_take(cursor, value_bytes(taken.n_ranks, taken.n_paths, row_metrics));
-    if (!at_end(cursor))
+    if (cursor->failed)
         return RKC_EFORMAT;
     for (uint32_t i = 0; i < taken.n_ranks; i++)
         if (!is_row(&taken.ranks[i], taken.n_paths) ||
             (i > 0 && taken.ranks[i].rank <= taken.ranks[i - 1].rank))
+            return RKC_EFORMAT;
+    size_t n_devices = rkc_rows_devices(&taken);
+    taken.devices = rkc_cursor_take(cursor, n_devices * sizeof *taken.devices);
+    taken.values =
+        rkc_cursor_take(cursor, value_bytes(taken.n_ranks, taken.n_paths, row_metrics));
+    if (!at_end(cursor))
+        return RKC_EFORMAT;
+    for (size_t i = 0; i < n_devices; i++)
+        if (!is_device(&taken.devices[i]))
             return RKC_EFORMAT;
     *rows = taken;
     return 0;

@@ -19,7 +19,8 @@ enum rkc_frame_kind {
     RKC_FRAME_JOB,
     RKC_FRAME_PROFILE,  /* rkc_profile_pack */
     RKC_FRAME_NUMBERS,  /* rkc_numbers_pack */
-    RKC_FRAME_ROWS,     /* u32 n_ranks, u32 n_paths, struct rkc_rank_row [n_ranks], values */
+    RKC_FRAME_ROWS,     /* u32 n_ranks, u32 n_paths, struct rkc_rank_row [n_ranks],
+                           struct rkc_rank_device of those that have some, values */
     RKC_FRAME_FINISH,   /* u32 status, ranges */
 };
 

@@ -127,6 +127,7 @@ static void make_job(struct rkc_job *job, int ranks)
     job->wall_ns = WALL_NS;
     job->overhead_ns = RKC_ABSENT;
     job->ranks = ranks;
+    job->metrics = RKC_ALL_METRICS & ~RKC_GPU_METRICS;
     job->row_metrics = 1u << RKC_METRIC_INCLUSIVE | 1u << RKC_METRIC_MPI;
 }
 
@@ -162,7 +163,7 @@ static void send_block(struct rkc_sink *sink, const struct rkc_profile *profile,
     for (uint32_t r = 0; r < n; r++)
         for (uint32_t path = 0; path < profile->n_paths; path++)
             *at++ = path_mpi_ns(profile, path, first + (int32_t)r);
-    struct rkc_rows rows = {n, profile->n_paths, ranks, values};
+    struct rkc_rows rows = {n, profile->n_paths, ranks, values, NULL};
     need(!sink->ops->rows(sink, &rows), "writing rows");
     free(values);
 }
