@@ -38,7 +38,7 @@ struct rkc_local {
     struct rkc_profile paths;  /* call paths, notes and this rank; no numbers */
     int64_t (*values)[RKC_HOST_METRICS]; /* by path; RKC_ABSENT where not measured */
     int64_t (*device_values)[RKC_METRICS - RKC_HOST_METRICS]; /* NULL: there is no GPU region */
-    uint32_t metrics;          /* bit 1 << metric for those that some path has */
+    uint32_t metrics;          /* the host's and MPI's, and others that some path has: bits */
     rkc_u128 *sumsq_ns2;       /* by path */
     struct rkc_rank_row row;
     struct rkc_rank_device *devices; /* row.n_devices of them */

@@ -202,6 +202,7 @@ static int make_values(struct rkc_local *local)
 
 static void find_metrics(struct rkc_local *local)
 {
+    local->metrics = RKC_ALL_METRICS & ~RKC_GPU_METRICS;
     for (uint32_t path = 0; path < local->paths.n_paths; path++)
         for (int metric = 0; metric < RKC_METRICS; metric++)
             local->metrics |= (uint32_t)(rkc_local_value(local, path, metric) != RKC_ABSENT)

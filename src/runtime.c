@@ -222,6 +222,7 @@ static int start_recording(void)
     if (rkc_region_init(&run.image, &names) != 0)
         return RKC_ENOMEM;
     rkc_tree_init(&run.image, &names, rate);
+    rkc_timed_init((uint32_t)run.config.gpu_events, run.config.gpu_sync);
     if (rkc_thread_init(&run.image) != 0)
         return RKC_ENOMEM;
     measure_cost(header, rate);
