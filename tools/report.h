@@ -121,6 +121,11 @@ struct rkc_page {
 void rkc_report_print(const struct rkc_report *report, const struct rkc_page *page);
 void rkc_report_print_header(const struct rkc_report *report, const struct rkc_page *page);
 void rkc_report_print_ranks(const struct rkc_report *report, const struct rkc_page *page);
+/* The table of regions, of at most `rows` rows. */
+void rkc_report_print_regions(const struct rkc_report *report, const struct rkc_page *page,
+                              size_t rows);
+/* Columns of a rank, "r17", such that no number runs into the next; at least `least`. */
+int rkc_report_rank_columns(const struct rkc_report *report, int least);
 /* RKC_ENOTFOUND if there is no region or call path of that name. */
 int rkc_report_print_region(const struct rkc_report *report, const struct rkc_page *page,
                             const char *name);

@@ -18,7 +18,6 @@ enum {
     OPEN_MAX = 2,
     EFFICIENCY_NAME = 28,
     EFFICIENCY_CELL = 12,
-    REGION_CELLS = 49, /* columns right of the name, those of ranks apart */
     CALL_CELLS = 62,
     CALL_NAME = 14, /* columns of the MPI function at least */
 };
@@ -258,128 +257,6 @@ static void print_efficiency(const struct rkc_report *report, const struct rkc_p
     print_column_ranks(report, page);
 }
 
-/* ---- regions ---- */
-
-/* Columns of a rank, "r17", and of a part of the ranks, "17/32": no number runs into the next. */
-static int rank_columns(const struct rkc_report *report, int least)
-{
-    int columns = snprintf(NULL, 0, "  r%zu", report->n_ranks);
-    return columns > least ? columns : least;
-}
-
-static int part_columns(const struct rkc_report *report)
-{
-    int columns = snprintf(NULL, 0, "  %zu/%zu", report->n_ranks, report->n_ranks);
-    return columns > 8 ? columns : 8;
-}
-
-static int region_columns(const struct rkc_report *report, const struct rkc_page *page)
-{
-    return page->columns - REGION_CELLS - rank_columns(report, 7) - part_columns(report);
-}
-
-static int by_wall(const void *a, const void *b)
-{
-    const struct rkc_report_region *x = *(const struct rkc_report_region *const *)a;
-    const struct rkc_report_region *y = *(const struct rkc_report_region *const *)b;
-    double first = x->wall_ns >= 0 ? x->wall_ns : -1, second = y->wall_ns >= 0 ? y->wall_ns : -1;
-    if (first != second)
-        return first > second ? -1 : 1;
-    return x < y ? -1 : x > y;
-}
-
-/* Mark the rows that take most time, each with the rows around it: `most` of them. */
-static void choose_rows(const struct rkc_report *report, size_t most, unsigned char *chosen)
-{
-    size_t n = report->n_regions, taken = 0;
-    const struct rkc_report_region **sorted = calloc(n + 1, sizeof *sorted);
-    for (size_t i = 0; sorted && i < n; i++)
-        sorted[i] = &report->regions[i];
-    if (sorted)
-        qsort(sorted, n, sizeof *sorted, by_wall);
-    for (size_t i = 0; sorted && i < n && taken < most; i++) {
-        size_t needed = 0;
-        int32_t row = (int32_t)(sorted[i] - report->regions);
-        for (int32_t at = row; at >= 0 && !chosen[at]; at = report->regions[at].parent)
-            needed++;
-        if (taken + needed > most)
-            continue;
-        taken += needed;
-        for (int32_t at = row; at >= 0 && !chosen[at]; at = report->regions[at].parent)
-            chosen[at] = 1;
-    }
-    free(sorted);
-}
-
-static void print_region(const struct rkc_report *report, const struct rkc_page *page,
-                         const struct rkc_report_region *region)
-{
-    int decimals = rkc_text_decimals(report->wall_ns);
-    char name[RKC_NAME_CELL], wall[RKC_CELL_MAX + 1], share[RKC_CELL_MAX], own[RKC_CELL_MAX];
-    char mpi[RKC_CELL_MAX], imbalance[RKC_CELL_MAX], slowest[RKC_CELL_MAX], visits[RKC_CELL_MAX];
-    char ranks[RKC_CELL_MAX];
-    int indent = region->depth > 0 ? 2 * (region->depth - 1) : 0;
-    int columns = region_columns(report, page);
-    indent = indent > columns / 2 ? columns / 2 : indent;
-
-    int used = snprintf(name, sizeof name, "%*s", indent, "");
-    char threads[32] = "";
-    if (region->threads > 1)
-        snprintf(threads, sizeof threads, " %s%" PRId64, page->utf8 ? "×" : "x", region->threads);
-    int room = columns - indent - rkc_text_columns(threads);
-    rkc_text_fit(rkc_report_region_name(report->reader, region->path), room, page->utf8,
-                 name + used, sizeof name - (size_t)used - sizeof threads);
-    strcat(name, threads);
-    rkc_text_put(page->out, name, columns, page->utf8);
-
-    wall[0] = '~';
-    rkc_text_seconds(region->wall_ns, decimals, wall + 1);
-    snprintf(ranks, sizeof ranks, "%" PRId64 "/%zu", region->ranks, report->n_ranks);
-    fprintf(page->out, "%10s%7s%10s%9s%6s%*s%7s%*s\n", wall + !region->estimated,
-            rkc_text_percent(region->share, share),
-            rkc_text_seconds(region->exclusive_ns, decimals, own),
-            rkc_text_seconds(region->mpi_ns, decimals, mpi),
-            rkc_text_ratio(region->imbalance, imbalance), rank_columns(report, 7),
-            rkc_text_rank(region->slowest, slowest), rkc_text_count((double)region->visits, visits),
-            part_columns(report), ranks);
-}
-
-static void print_regions(const struct rkc_report *report, const struct rkc_page *page, size_t rows)
-{
-    unsigned char *chosen = calloc(report->n_regions + 1, 1);
-    if (!chosen)
-        return;
-    choose_rows(report, rows, chosen);
-    rkc_text_put(page->out, "REGIONS  mean/rank", region_columns(report, page), page->utf8);
-    fprintf(page->out, "%10s%7s%10s%9s%6s%*s%7s%*s\n", "wall s", "% wall", "excl s", "MPI s",
-            "imbal", rank_columns(report, 7), "slow", "visits", part_columns(report), "ranks");
-    size_t left_out = 0;
-    double most = 0;
-    int has_threads = 0, has_estimates = 0;
-    for (size_t i = 0; i < report->n_regions; i++) {
-        const struct rkc_report_region *region = &report->regions[i];
-        if (!chosen[i]) {
-            left_out++;
-            most = fmax(most, region->share);
-            continue;
-        }
-        has_threads |= region->threads > 1;
-        has_estimates |= region->estimated;
-        print_region(report, page, region);
-    }
-    free(chosen);
-    if (left_out > 0) {
-        char share[RKC_CELL_MAX];
-        fprintf(page->out, "  %zu more, %s %% of wall or less each (--all)\n", left_out,
-                rkc_text_percent(most, share));
-    }
-    if (has_threads || has_estimates)
-        fprintf(page->out, "  %s%s%s%s\n", has_estimates ? "~: sampled, extrapolated" : "",
-                has_threads && has_estimates ? "; " : "",
-                has_threads ? (page->utf8 ? "×n" : "xn") : "",
-                has_threads ? ": n threads of a rank; excl and MPI are their sums" : "");
-}
-
 /* ---- MPI ---- */
 
 static void print_call(const struct rkc_report *report, const struct rkc_page *page,
@@ -397,13 +274,13 @@ static void print_call(const struct rkc_report *report, const struct rkc_page *p
     int is_moving = call->bytes > 0;
 
     rkc_text_put(page->out, path,
-                 page->columns - CALL_CELLS - rank_columns(report, 6) - call_columns - 1,
+                 page->columns - CALL_CELLS - rkc_report_rank_columns(report, 6) - call_columns - 1,
                  page->utf8);
     fputc(' ', page->out);
     rkc_text_put(page->out, strncmp(name, "MPI_", 4) == 0 ? name + 4 : name, call_columns,
                  page->utf8);
     fprintf(page->out, "%9s%6s%*s%9s%7s%9s%8s%8s%6s\n", rkc_text_seconds(call->ns, decimals, time),
-            rkc_text_percent(call->share, share), rank_columns(report, 6),
+            rkc_text_percent(call->share, share), rkc_report_rank_columns(report, 6),
             rkc_text_rank(call->longest, longest),
             rkc_text_seconds(call->blocked_ns, decimals, blocked),
             rkc_text_count((double)call->calls, calls),
@@ -423,14 +300,14 @@ static void print_calls(const struct rkc_report *report, const struct rkc_page *
         int own = (int)strlen(rkc_report_region_name(report->reader, report->calls[i].path)) - 4;
         wide = own > wide ? own : wide;
     }
-    int most = (page->columns - CALL_CELLS - rank_columns(report, 6)) * 2 / 3;
+    int most = (page->columns - CALL_CELLS - rkc_report_rank_columns(report, 6)) * 2 / 3;
     wide = wide > most ? most : wide;
 
     rkc_text_put(page->out, "MPI  mean/rank",
-                 page->columns - CALL_CELLS - rank_columns(report, 6) - wide - 1, page->utf8);
+                 page->columns - CALL_CELLS - rkc_report_rank_columns(report, 6) - wide - 1, page->utf8);
     fputc(' ', page->out);
     rkc_text_put(page->out, "call", wide, page->utf8);
-    fprintf(page->out, "%9s%6s%*s%9s%7s%9s%8s%8s%6s\n", "time s", "%wall", rank_columns(report, 6),
+    fprintf(page->out, "%9s%6s%*s%9s%7s%9s%8s%8s%6s\n", "time s", "%wall", rkc_report_rank_columns(report, 6),
             "most", "blocked", "calls", "bytes", "mean", "p50>=", "GB/s");
     for (size_t i = 0; i < n; i++)
         print_call(report, page, &report->calls[i], wide);
@@ -545,7 +422,7 @@ void rkc_report_print(const struct rkc_report *report, const struct rkc_page *pa
                    : page->lines - count_lines(top) - count_lines(notes) - 5 - (calls == 0);
     share_lines(left > 4 ? (size_t)left : 4, &regions, &calls);
     fprintf(page->out, "%s\n", top);
-    print_regions(report, page, regions);
+    rkc_report_print_regions(report, page, regions);
     fputc('\n', page->out);
     print_calls(report, page, calls);
     fputs(notes, page->out);
