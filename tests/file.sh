@@ -177,6 +177,11 @@ else
     skip 5 "no h5py"
 fi
 
+"$top_builddir/tests/show_file" gpu_stream.h5 >shown
+is "$(grep -c -e '^device 1 node001 GPU-00000001-.* 0000:3b:00.0 NVIDIA H200$' \
+    -e '^use rank 3 device 1 index 0 covered_ns 780000000 device_ns 780000000$' shown)" 2 \
+    "devices travel through the writer"
+
 # --- files made to harm ---
 
 for find in "$top_srcdir"/tests/hostile/*.h5.gz; do

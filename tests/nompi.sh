@@ -147,6 +147,13 @@ ls -l "$work/run" >"$work/stderr"
 said 1 '^-rw-r----- .* a-nompi-[0-9][0-9]*[.]h5$'
 check "RANKCLOCK_OUTPUT and RANKCLOCK_MODE name the file and its permissions"
 
+RANKCLOCK_GPU_SYNC=1 run 0 1 "$nompi" steps
+"$RKC_COMMAND" info "$work/run"/*.h5 | grep -q 'perturbing *RANKCLOCK_GPU_SYNC$' ||
+    fault "the file does not name RANKCLOCK_GPU_SYNC"
+has 0 'device_'
+has 0 '^device '
+check "RANKCLOCK_GPU_SYNC is said to perturb; without GPU regions nothing is there of a device"
+
 RANKCLOCK_CLOCK=gettime run 0 1 "$nompi" steps
 visits main/step/halo/pack 6 '.*timed 6$'
 check "with RANKCLOCK_CLOCK=gettime the same is recorded"

@@ -2,6 +2,8 @@
  *
  *   file COMPLETE ranks 1
  *   rank 0 finalized threads 2 open -
+ *   device 0 node7 GPU-... 0000:3b:00.0 NVIDIA H200
+ *   use rank 0 device 0 index 0 covered_ns 1234 device_ns 1300
  *   note unclosed 1 step
  *   path (run)/step visits 10 inclusive_ns 1234 ... timed 10
  *   region step user app.c 12
@@ -69,6 +71,20 @@ static void print_ranks(const struct rkc_reader *reader)
     }
 }
 
+static void print_devices(const struct rkc_reader *reader)
+{
+    size_t n;
+    const struct rkc_reader_device *devices = rkc_reader_devices(reader, &n);
+    for (size_t i = 0; i < n; i++)
+        printf("device %zu %s %s %s %s\n", i, devices[i].node, devices[i].uuid,
+               devices[i].pci_bus_id, devices[i].name);
+    const struct rkc_reader_device_use *use = rkc_reader_device_use(reader, &n);
+    for (size_t i = 0; i < n; i++)
+        printf("use rank %d device %d index %d covered_ns %lld device_ns %lld\n", use[i].rank,
+               use[i].device, use[i].index, (long long)use[i].covered_ns,
+               (long long)use[i].device_ns);
+}
+
 int main(int argc, char **argv)
 {
     struct rkc_reader *reader;
@@ -83,6 +99,7 @@ int main(int argc, char **argv)
         return 1;
     }
     print_ranks(reader);
+    print_devices(reader);
     const struct rkc_reader_note *notes = rkc_reader_notes(reader, &n);
     for (size_t i = 0; i < n; i++)
         printf("note %s %lld %s\n", notes[i].kind, (long long)notes[i].count,
