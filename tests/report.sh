@@ -12,10 +12,11 @@ utf8=$(locale -a 2>/dev/null | grep -iE '^(C|en_US)\.utf-?8$' | head -n 1)
 LC_ALL=C
 export LC_ALL
 
-for what in plain odd many startup; do
+for what in plain odd many gpu many_gpu startup; do
     "$top_builddir/tests/report_file" "$what" "$what.h5" || bail "cannot make $what.h5"
 done
 "$top_builddir/tests/make_file" stencil.h5 4 >made || bail "cannot make stencil.h5"
+"$top_builddir/tests/make_file" --gpu gpu4.h5 4 >made || bail "cannot make gpu4.h5"
 "$top_builddir/tests/make_file" partial.h5 32 12 30 >made || bail "cannot make partial.h5"
 "$top_builddir/tests/make_file" wide.h5 20000 >made || bail "cannot make wide.h5"
 
@@ -86,9 +87,48 @@ like "$(row startup.h5 W4)" "2000 messages of 96B on average cost 20.0 % of wall
     "W4: small messages"
 like "$(row many.h5 VERDICT)" "computation dominates: 98.9 %" "a good run is called one"
 
+# --- devices ---
+
+is "$("$RKC_COMMAND" report stencil.h5 | grep -cE 'GPU|H200|cuda')" 0 "without device time nothing is said of it"
+like "$(row gpu.h5 2026)" '1 node, 2 ranks, 2 NVIDIA H200$' "the devices are counted, by product"
+like "$(row gpu.h5 'Open MPI')" '^Open MPI v9.9, cuda 12.8 | tool' "with the driver's version"
+like "$(row gpu.h5 'VERDICT' --width 200)" '(25.0 % of wall); GPU regions cover 6.7 % of wall$' \
+    "the verdict says how much of the wall time device time covers: 200 / 3000"
+is "$("$RKC_COMMAND" report gpu.h5 | grep -A3 '^GPU ' | tr -s ' ')" \
+    "GPU 2/2 ranks use one: coverage of wall 0.07 mean, 0.05 least (r1) | GPU balance 0.67
+ launch lag 20.0 us | host offload 0.90 | GPU wait s 0.100 | GPU idle -
+ shared by ranks: secret0 GPU-shared r0-r1" \
+    "coverage, balance 100 / 150, lag, offload 1800 / 2000, wait (1000 - 200 - 600) / 2, sharing"
+is "$("$RKC_COMMAND" report gpu.h5 | grep -E '^ *(.run. +1.000|kernel|copy) ' | tr -s ' ')" \
+    "(run) 1.000 100.0 0.000 0.250 - - 1.08 r1 2 2/2
+kernel 0.600 60.0 0.550 0.000 0.080 80.0 1.20 r1 200 2/2
+ copy 0.050 5.0 0.050 0.000 0.020 20.0 2.00 r0 10 1/2" \
+    "regions have device time and its share; those that are no GPU regions have none"
+like "$("$RKC_COMMAND" report -w 80 gpu.h5)" '^REGIONS .*wall s % wall *MPI s *GPU s imbal' \
+    "a narrow page leaves out other columns"
+like "$(row gpu4.h5 'launch lag')" 'launch lag 12.0 us | host offload - | GPU wait s - | GPU idle -' \
+    "what is not known is -"
+like "$(row gpu4.h5 'shared by')" 'node000 0000:3b:00.0 r0-r1; node001 0000:3b:00.0 r2-r3$' \
+    "devices are told apart by node"
+like "$(row gpu.h5 W5)" '^W5 2 ranks share one GPU: r0-r1 on secret0 GPU-shared$' "W5: sharing"
+like "$(row gpu.h5 W6)" 'device time covers 6.7 % of wall' "W6: low coverage"
+like "$(row gpu.h5 W7)" '5 of 210 visits of GPU regions have no device time; of 3: captured' \
+    "W7: visits without device time"
+is "$(row gpu4.h5 W6)$(row gpu4.h5 W7)" "" "none of them where it is not so"
+like "$("$RKC_COMMAND" report --ranks gpu.h5)" '^ *0 secret0 .* 0.160  finalized' \
+    "--ranks has the device time of each"
+like "$("$RKC_COMMAND" report --region kernel -w 200 gpu.h5)" \
+    '195 visits, mean 0.000821 s, launch lag 0.000020 s; 3 not timed: captured into a graph; 2 not' \
+    "--region that of one visit, the lag, and what is missing"
+like "$("$RKC_COMMAND" info gpu.h5)" 'NVIDIA H200 on secret0, GPU-shared: r0 and 1 more' \
+    "info lists the devices"
+"$RKC_COMMAND" info --redact gpu.h5 >out
+is "$(grep -cE 'secret|GPU-' out) $(grep -c 'NVIDIA H200: r0' out) $(grep -c '570.86' out)" "0 2 1" \
+    "and with --redact neither UUIDs nor hosts"
+
 # --- the form ---
 
-for file in stencil partial odd many plain startup wide; do
+for file in stencil partial odd many plain startup wide gpu many_gpu gpu4; do
     "$RKC_COMMAND" report $file.h5 >$file.txt 2>&1
     is "$(awk 'END { print NR <= 40 }' $file.txt)" 1 "$file: at most 40 lines"
     is "$(awk 'length > 100' $file.txt)" "" "$file: at most 100 columns"
@@ -129,10 +169,11 @@ is "$(grep -c 'finalized' out)" 4 "--ranks has a row for each"
 like "$(grep finalized out | head -n 1 | tr -s ' ')" \
     '^ 3 node001 1 1 1.615 0.150 0.272 1.343 83.2 finalized -$' "the one that computes most first"
 "$RKC_COMMAND" report --explain >out
-for rule in V1 V2 V3 V4 V5 W1 W2 W3 W4; do
+for rule in V1 V2 V3 V4 V5 W1 W2 W3 W4 W5 W6 W7; do
     is "$(grep -c "^  $rule " out)" 1 "--explain has rule $rule"
 done
 for word in Parallel 'Load balance' Communication 'wall s' 'excl s' 'MPI s' imbal slow visits \
+    'GPU s' %GPU coverage 'GPU balance' 'launch lag' 'GPU wait' offload 'GPU idle' \
     'time s' most blocked calls bytes GB/s host pinned device managed unknown; do
     is "$(grep -c "^  $word  *[^ ]" out)" 1 "--explain has $word"
 done

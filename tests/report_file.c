@@ -3,6 +3,8 @@
  *   plain    two ranks of a program that names no region; half of their time is MPI
  *   odd      one of two ranks killed; sampling, threads, and names that want to harm a terminal
  *   many     more regions, MPI call paths and notes than fit on a screen
+ *   gpu      two ranks, of which one uses two devices and shares one with the other
+ *   many_gpu the same regions as many, all with device time on many devices
  *   startup  one rank whose time is MPI_Init, small messages and the tool's own cost
  *
  * Times are whole milliseconds, so that every number of a report can be computed by hand.
@@ -23,7 +25,8 @@ struct file {
     struct rkc_job job;
     struct rkc_profile profile;
     struct rkc_rank_row rows[RANKS_MAX];
-    int n_ranks;
+    struct rkc_rank_device devices[RANKS_MAX * RKC_RANK_DEVICES_MAX]; /* in the order of the ranks */
+    int n_ranks, n_devices;
     enum rkc_file_status status;
 };
 
@@ -184,6 +187,63 @@ static void make_many(struct file *file)
         need(rkc_profile_note_add(&file->profile, kinds[i], RKC_NO_PATH, 0, 5, NULL));
 }
 
+/* Give a rank one more device. Ranks are given theirs in their order; they are on one node. */
+static void add_device(struct file *file, int rank, const char *uuid, int covered_ms, int sum_ms)
+{
+    struct rkc_rank_device *device = &file->devices[file->n_devices++];
+    *device = (struct rkc_rank_device){.index = file->rows[rank].n_devices++,
+                                       .driver_version = 12080,
+                                       .covered_ns = (int64_t)covered_ms * MS,
+                                       .ns = (int64_t)sum_ms * MS,
+                                       .name = "NVIDIA H200"};
+    snprintf(device->uuid, sizeof device->uuid, "GPU-%s", uuid);
+    snprintf(file->rows[rank].node, sizeof file->rows[rank].node, "secret0");
+    file->job.device_uses++;
+}
+
+static void put_device(struct file *file, uint32_t path, int64_t visits, int ms, int rank)
+{
+    put(file, path, RKC_METRIC_DEVICE_VISITS, visits, rank);
+    put(file, path, RKC_METRIC_DEVICE, (int64_t)ms * MS, rank);
+}
+
+static void make_gpu(struct file *file)
+{
+    static const int times[][4] = {{1000, 0, 200, 600}, {1000, 0, 300, 700}};
+    begin(file, 2, times);
+    struct spent kernels[] = {{600, 500, 0, 400}, {600, 600, 0, 600}};
+    struct spent copies[] = {{100, 100, 0, 100}, {-1, 0, 0, 0}};
+    uint32_t kernel = add(file, ROOT, RKC_REGION_USER, "kernel", 100, kernels);
+    uint32_t copy = add(file, kernel, RKC_REGION_USER, "copy", 10, copies);
+    add_call(file, ROOT, "MPI_Wait", 10, 200, 300);
+    need(rkc_job_set(&file->job, "gpu", "cuda 12.8"));
+    need(rkc_job_set(&file->job, "gpu_driver", "570.86"));
+    put_device(file, kernel, 95, 120, 0);
+    put_device(file, kernel, 100, 40, 1);
+    put_device(file, copy, 10, 40, 0);
+    put(file, kernel, RKC_METRIC_DEVICE_CAPTURED, 3, 0);
+    put(file, kernel, RKC_METRIC_DEVICE_POOL, 2, 0);
+    put(file, kernel, RKC_METRIC_LAG, 90 * 20000, 0);
+    put(file, kernel, RKC_METRIC_LAG_VISITS, 90, 0);
+    add_device(file, 0, "shared", 100, 120);
+    add_device(file, 0, "alone", 50, 40);
+    add_device(file, 1, "shared", 50, 40);
+}
+
+static void make_many_gpu(struct file *file)
+{
+    make_many(file);
+    for (uint32_t path = 1; path < file->profile.n_paths; path++)
+        for (int rank = 0; rank < 2; rank++)
+            put_device(file, path, 1, 1, rank);
+    for (int rank = 0; rank < 2; rank++)
+        for (int i = 0; i < RKC_RANK_DEVICES_MAX; i++) {
+            char uuid[16];
+            snprintf(uuid, sizeof uuid, "%d", i);
+            add_device(file, rank, uuid, 10, 20);
+        }
+}
+
 static void make_startup(struct file *file)
 {
     static const int times[][4] = {{1000, 600, 800, 200}};
@@ -195,12 +255,24 @@ static void make_startup(struct file *file)
     file->job.overhead_ns = INT64_C(50) * MS;
 }
 
+/* The metrics that some rank has. */
+static uint32_t find_metrics(const struct rkc_profile *profile)
+{
+    uint32_t metrics = 0;
+    for (uint32_t path = 0; path < profile->n_paths; path++)
+        for (int metric = 0; metric < RKC_METRICS; metric++)
+            metrics |= (uint32_t)(rkc_profile_stats(profile, path)[metric].ranks > 0) << metric;
+    return metrics;
+}
+
 static int write_file(struct file *file, const char *output)
 {
     char text[RKC_SINK_TEXT_MAX] = "";
     struct rkc_sink *sink;
-    struct rkc_rows rows = {(uint32_t)file->n_ranks, file->profile.n_paths, file->rows, NULL, NULL};
+    struct rkc_rows rows = {(uint32_t)file->n_ranks, file->profile.n_paths, file->rows, NULL,
+                            file->devices};
     struct rkc_rank_range none = {0, 0};
+    file->job.metrics = find_metrics(&file->profile);
     int status = rkc_sink_hdf5_open(output, 0644, &sink, text);
     if (status == 0) {
         status = sink->ops->job(sink, &file->job);
@@ -230,13 +302,14 @@ int main(int argc, char **argv)
         const char *name;
         void (*make)(struct file *file);
     } files[] = {
-        {"plain", make_plain}, {"odd", make_odd}, {"many", make_many}, {"startup", make_startup}};
+        {"plain", make_plain}, {"odd", make_odd},           {"many", make_many},
+        {"gpu", make_gpu},     {"many_gpu", make_many_gpu}, {"startup", make_startup}};
     struct file file;
     for (size_t i = 0; argc == 3 && i < sizeof files / sizeof *files; i++)
         if (strcmp(argv[1], files[i].name) == 0) {
             files[i].make(&file);
             return write_file(&file, argv[2]);
         }
-    fputs("usage: report_file plain|odd|many|startup OUTPUT\n", stderr);
+    fputs("usage: report_file plain|odd|many|gpu|many_gpu|startup OUTPUT\n", stderr);
     return 2;
 }

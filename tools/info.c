@@ -13,9 +13,10 @@
 /* Facts that tell nothing of a user, a machine or a program; what a newer file has beside them
  * is hidden, too. */
 static const char *const public_facts[] = {
-    "clock_source",    "gpu_aware",    "job_id",        "job_step",   "mpi_standard", "other_tools",
-    "overhead_method", "overhead_ns",  "per_rank_rows", "perturbing", "ranks",        "restart",
-    "start_unix_ns",   "thread_level", "wall_ns",       "write_ns",
+    "clock_source",  "gpu",           "gpu_aware",    "gpu_driver",      "job_id",
+    "job_step",      "mpi_standard",  "other_tools",  "overhead_method", "overhead_ns",
+    "per_rank_rows", "perturbing",    "ranks",        "restart",         "start_unix_ns",
+    "thread_level",  "wall_ns",       "write_ns",
 };
 
 static int help(void)
@@ -24,7 +25,7 @@ static int help(void)
          "\n"
          "Say what a result file holds: its schema, the job, and the tables in it.\n"
          "\n"
-         "      --redact  hide the command line, host names and paths\n"
+         "      --redact  hide the command line, host names, paths and what identifies a device\n"
          "  -h, --help    this text");
     return RKC_EXIT_OK;
 }
@@ -127,6 +128,38 @@ static void print_nodes(const struct rkc_reader *reader, int redact, int utf8)
     putchar('\n');
 }
 
+enum { DEVICES_SHOWN = 16 };
+
+/* "NVIDIA H200 on node7, 0000:3b:00.0, GPU-...: r0, r1", one line each; or the names alone. */
+static void print_devices(const struct rkc_reader *reader, int redact, int utf8)
+{
+    size_t n, n_uses;
+    const struct rkc_reader_device *devices = rkc_reader_devices(reader, &n);
+    const struct rkc_reader_device_use *use = rkc_reader_device_use(reader, &n_uses);
+    printf("  %-18s%zu, used by ranks %zu times\n", "devices", n, n_uses);
+    for (size_t i = 0; i < n && i < DEVICES_SHOWN; i++) {
+        char name[RKC_NAME_CELL], node[RKC_NAME_CELL], uuid[RKC_NAME_CELL], bus[RKC_NAME_CELL];
+        rkc_text_fit(devices[i].name[0] ? devices[i].name : "unknown", 20, utf8, name, sizeof name);
+        printf("    %s", name);
+        if (!redact) {
+            rkc_text_fit(devices[i].node, 16, utf8, node, sizeof node);
+            rkc_text_fit(devices[i].pci_bus_id, 16, utf8, bus, sizeof bus);
+            rkc_text_fit(devices[i].uuid, 44, utf8, uuid, sizeof uuid);
+            printf(" on %s%s%s%s%s", node, bus[0] ? ", " : "", bus, uuid[0] ? ", " : "", uuid);
+        }
+        size_t ranks = 0;
+        int32_t first = -1;
+        for (size_t k = 0; k < n_uses; k++)
+            if (use[k].device == (int32_t)i) {
+                first = ranks == 0 ? use[k].rank : first;
+                ranks++;
+            }
+        printf(ranks > 1 ? ": r%d and %zu more\n" : ": r%d\n", first, ranks - 1);
+    }
+    if (n > DEVICES_SHOWN)
+        printf("    %zu more\n", n - DEVICES_SHOWN);
+}
+
 static void print_tables(struct rkc_reader *reader, int redact, int utf8)
 {
     size_t n, buckets;
@@ -134,6 +167,9 @@ static void print_tables(struct rkc_reader *reader, int redact, int utf8)
     puts("\nholds");
     print_nodes(reader, redact, utf8);
     print_ranges(reader);
+    rkc_reader_devices(reader, &n);
+    if (n > 0)
+        print_devices(reader, redact, utf8);
     print_regions(reader);
     rkc_reader_paths(reader, &n);
     printf("  %-18s%zu\n", "call paths", n);

@@ -16,6 +16,7 @@ enum {
     RKC_REPORT_COLUMNS = 100,
     RKC_REPORT_LINES = 40,
     RKC_REPORT_TOP = 5, /* regions whose efficiencies stand beside the run's */
+    RKC_REPORT_REASONS = 5, /* why visits of GPU regions have no device time */
 };
 
 /* POP's multiplicative model: parallel = balance × communication. */
@@ -31,11 +32,38 @@ struct rkc_report_region {
     int32_t parent; /* row of the parent, or -1 */
     int depth;
     double wall_ns, share, exclusive_ns, mpi_ns; /* means over ranks */
+    double device_ns, device_share;              /* mean over ranks; of all device time */
     double imbalance;                            /* most useful time over mean useful time */
     int32_t slowest;                /* the rank with the most useful time; -1 if they are alike */
     int64_t visits, ranks, threads; /* threads: of the rank with the most */
     int estimated;                  /* visits were sampled; the times are extrapolated */
     struct rkc_efficiency efficiency;
+};
+
+/* Visits of GPU regions that have no device time, for one reason. */
+struct rkc_report_reason {
+    const char *metric, *text;
+    double visits;
+};
+
+struct rkc_report_device {
+    double covered_ns; /* the sum of its ranks' */
+    size_t ranks;
+};
+
+/* What GPU regions tell of the devices. */
+struct rkc_report_gpu {
+    int exists; /* there is a GPU region */
+    size_t n_devices, n_shared, n_ranks; /* used; of these by several ranks; ranks that use one */
+    struct rkc_report_device *devices;   /* as in the file */
+    double coverage, least_coverage;     /* of wall: of all ranks' devices; of the rank `least` */
+    int32_t least;
+    double balance;           /* of what is covered, over devices: mean / most */
+    double visits, device_ns; /* over call paths and ranks */
+    double lost;              /* visits without device time */
+    struct rkc_report_reason reasons[RKC_REPORT_REASONS];
+    double lag_ns;            /* mean of the visits whose lag is known */
+    double offload, wait_ns;  /* known if a region is marked as waiting; the wait is a mean */
 };
 
 /* An MPI function at one call path. */
@@ -68,6 +96,7 @@ struct rkc_report {
     double mean_wall_ns, init_ns, mpi_ns; /* means over ranks */
     double overhead;                      /* of the sum of the ranks' wall time */
     struct rkc_efficiency efficiency;     /* of the run, MPI_Init left out */
+    struct rkc_report_gpu gpu;
     int32_t most_useful;                  /* row of ranks, or -1 */
     double most_useful_ns, mean_useful_ns;
 
@@ -86,6 +115,19 @@ struct rkc_report {
  */
 int rkc_report_init(struct rkc_report *report, struct rkc_reader *reader);
 void rkc_report_free(struct rkc_report *report);
+
+/* The numbers of the devices, before those of the regions. 0 or RKC_ENOMEM. */
+int rkc_report_measure_gpu(struct rkc_report *report);
+
+/* "node7 0000:3b:00.0" */
+void rkc_report_device_name(const struct rkc_reader *reader, size_t i, char *out, size_t size);
+
+/* The ranks that use a device, "r0-r3, r8". */
+void rkc_report_device_ranks(const struct rkc_reader *reader, size_t device, char *out,
+                             size_t size);
+
+/* ", 4 NVIDIA H200" for the header; "" without devices. */
+void rkc_report_gpu_kind(const struct rkc_report *report, char *out, size_t size);
 
 /* The findings of a report whose numbers are there. 0 or RKC_ENOMEM. */
 int rkc_report_judge(struct rkc_report *report);
@@ -126,6 +168,11 @@ void rkc_report_print_regions(const struct rkc_report *report, const struct rkc_
                               size_t rows);
 /* Columns of a rank, "r17", such that no number runs into the next; at least `least`. */
 int rkc_report_rank_columns(const struct rkc_report *report, int least);
+/* A block of the page; nothing without GPU regions. */
+void rkc_report_print_gpu(const struct rkc_report *report, const struct rkc_page *page);
+/* A line about a call path's visits on the device; nothing if it is no GPU region. */
+void rkc_report_print_device_visits(const struct rkc_report *report, const struct rkc_page *page,
+                                    uint32_t path);
 /* RKC_ENOTFOUND if there is no region or call path of that name. */
 int rkc_report_print_region(const struct rkc_report *report, const struct rkc_page *page,
                             const char *name);

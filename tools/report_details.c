@@ -16,7 +16,8 @@ enum {
     CALLS_BELOW = 5,
     OTHERS_MAX = 5,
     NODE_COLUMNS = 14,
-    RANK_CELLS = 83, /* columns left of the open call path */
+    RANK_CELLS = 83, /* columns left of the open call path, that of the device apart */
+    DEVICE_CELL = 9,
 };
 
 /* ---- ranks ---- */
@@ -43,15 +44,21 @@ static void print_rank(const struct rkc_report *report, const struct rkc_page *p
     rkc_text_put(page->out, rank->node, NODE_COLUMNS, page->utf8);
     if (rank->open_callpath >= 0)
         rkc_report_path(report->reader, (uint32_t)rank->open_callpath, path, sizeof path);
-    fprintf(page->out, "%4s%4s%9s%8s%9s%9s%7s  %-9.9s ", rkc_text_count(rank->cpu, cpu),
+    char device[RKC_CELL_MAX] = "";
+    int device_cell = report->gpu.exists ? DEVICE_CELL : 0;
+    if (report->gpu.exists)
+        rkc_text_seconds((double)rank->device_ns, decimals, device);
+    fprintf(page->out, "%4s%4s%9s%8s%9s%9s%7s%*s  %-9.9s ", rkc_text_count(rank->cpu, cpu),
             rkc_text_count(rank->threads, threads),
             rkc_text_seconds((double)rank->wall_ns, decimals, wall),
             rkc_text_seconds((double)rank->init_ns, decimals, init),
             rkc_text_seconds((double)rank->mpi_ns, decimals, mpi),
             rkc_text_seconds((double)rank->useful_ns, decimals, useful),
-            rkc_text_percent(rank->wall_ns > 0 ? parts : NAN, share), rank->state);
+            rkc_text_percent(rank->wall_ns > 0 ? parts : NAN, share), device_cell, device,
+            rank->state);
     char fitted[RKC_NAME_CELL];
-    int columns = page->columns > RANK_CELLS + 8 ? page->columns - RANK_CELLS : 8;
+    int columns = page->columns - RANK_CELLS - device_cell;
+    columns = columns > 8 ? columns : 8;
     rkc_text_fit(path, columns, page->utf8, fitted, sizeof fitted);
     fprintf(page->out, "%s\n", fitted);
 }
@@ -70,10 +77,11 @@ void rkc_report_print_ranks(const struct rkc_report *report, const struct rkc_pa
 
     rkc_report_print_header(report, page);
     fprintf(page->out,
-            "\nRANKS by useful time; %% of the rank's own wall\n%6s %-*s%4s%4s%9s%8s%9s%9s%7s"
+            "\nRANKS by useful time; %% of the rank's own wall\n%6s %-*s%4s%4s%9s%8s%9s%9s%7s%*s"
             "  %-9s %s\n",
             "rank", NODE_COLUMNS, "node", "cpu", "thr", "wall s", "init s", "MPI s", "useful s",
-            "%", "state", "open at end");
+            "%", report->gpu.exists ? DEVICE_CELL : 0, report->gpu.exists ? "GPU s" : "", "state",
+            report->gpu.exists ? "open" : "open at end");
     /* Both ends tell most: the ranks that compute most, and those that wait most. */
     size_t room = page->lines == INT_MAX ? n : (size_t)(page->lines > 12 ? page->lines - 7 : 5);
     size_t cut = n > room ? n - room : 0;
@@ -111,6 +119,17 @@ static char *metric_value(const char *metric, double value, int decimals, char o
                                              : rkc_text_count(value, out);
 }
 
+/* Whether it is about one visit, as the shortest: a sum of these would mean nothing. */
+static int is_of_one_visit(const char *metric)
+{
+    static const char *const metrics[] = {"visit_min_ns", "visit_max_ns", "device_visit_min_ns",
+                                          "device_visit_max_ns", "device_resolution_ns"};
+    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
+        if (strcmp(metric, metrics[i]) == 0)
+            return 1;
+    return 0;
+}
+
 static void print_metrics(const struct rkc_report *report, const struct rkc_page *page,
                           uint32_t path)
 {
@@ -123,16 +142,15 @@ static void print_metrics(const struct rkc_report *report, const struct rkc_page
         if (!stat || (stat->max == 0 && stat->min == 0 && strcmp(metric, "mpi_ns") != 0))
             continue;
         /* Of one visit, thousands of which make a region: more digits. */
-        int decimals = rkc_text_decimals(strncmp(metric, "visit_", 6) == 0 ? 0 : report->wall_ns);
-        decimals += strncmp(metric, "visit_", 6) == 0 ? 2 : 0;
+        int is_visit = is_of_one_visit(metric);
+        int decimals = rkc_text_decimals(is_visit ? 0 : report->wall_ns) + (is_visit ? 2 : 0);
         double n = (double)stat->ranks, mean = (double)stat->sum / n;
         double deviation = sqrt(fmax(stat->sumsq / n - mean * mean, 0));
-        int is_extreme = strncmp(metric, "visit_m", 7) == 0;
         char name[64], cells[5][RKC_CELL_MAX], low[RKC_CELL_MAX], high[RKC_CELL_MAX];
         metric_name(metric, name, sizeof name);
         rkc_text_put(page->out, name, METRIC_NAME, page->utf8);
         fprintf(page->out, "%14s%11s%11s%11s%8s%11s%8s\n",
-                metric_value(metric, is_extreme ? NAN : (double)stat->sum, decimals, cells[0]),
+                metric_value(metric, is_visit ? NAN : (double)stat->sum, decimals, cells[0]),
                 metric_value(metric, mean, decimals, cells[1]),
                 metric_value(metric, deviation, decimals, cells[2]),
                 metric_value(metric, (double)stat->min, decimals, cells[3]),
@@ -295,6 +313,7 @@ static void print_path(const struct rkc_report *report, const struct rkc_page *p
     }
     print_metrics(report, page, path);
     print_visits(report, page, path);
+    rkc_report_print_device_visits(report, page, path);
     print_slowest(report, page, path);
     print_calls_below(report, page, path);
 }

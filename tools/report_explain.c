@@ -35,6 +35,28 @@ static const char *const paragraphs[][2] = {
      "ranks that have it; \"-\" if several threads of a rank visit it."},
     {"Load balance", "mean useful / most useful of a rank."},
     {"Communication", "most useful of a rank / elapsed."},
+    {"GPU", NULL},
+    {"source",
+     "events that GPU regions record on streams. Host offload, GPU balance and coverage are after "
+     "TALP's metrics for accelerated systems (arXiv:2603.26576), with what is covered for what is "
+     "busy."},
+    {"GPU s",
+     "device time: between the events at the begin and the end of a GPU region's visits, on the "
+     "device's clock, summed over streams; mean of all ranks. It runs beside host time and is never "
+     "part of it. A region's is that of its own events: regions inside it count again."},
+    {"%GPU", "device time / device time of all regions, over all ranks."},
+    {"coverage",
+     "covered / wall, of the ranks that use a device: mean, and the rank with the least. Covered is "
+     "the union of the intervals of the rank's GPU regions on a device, not what is busy: copies and "
+     "kernels outside of regions are not seen."},
+    {"GPU balance", "mean covered / most covered of a device; a device that ranks share has the sum of "
+                    "theirs."},
+    {"launch lag", "from the begin of a visit on the host to its begin on the device, mean of the "
+                   "visits of which both are known."},
+    {"GPU wait", "host time in regions marked as waiting for a device (RKC_WAIT), MPI in them "
+                 "apart; mean of all ranks. \"-\" if there is none: other waiting is not seen."},
+    {"offload", "(useful + MPI) / (useful + MPI + GPU wait)."},
+    {"GPU idle", "always \"-\": what is not covered may be busy."},
     {"REGIONS", NULL},
     {"wall s",
      "inclusive time, mean of all ranks; of several threads, the one with the most. ~: visits were "

@@ -175,6 +175,10 @@ static void measure_region(const struct rkc_report *report, struct rkc_report_re
     region->wall_ns = elapsed ? scale * (double)elapsed->sum / n : NAN;
     region->exclusive_ns = scale * sum_of(reader, "exclusive_ns", path) / n;
     region->mpi_ns = scale * sum_of(reader, "mpi_ns", path) / n;
+    region->device_ns = scale * sum_of(reader, "device_ns", path) / n;
+    region->device_share = report->gpu.device_ns > 0
+                               ? sum_of(reader, "device_ns", path) / report->gpu.device_ns
+                               : NAN;
     region->visits = visits ? visits->sum : -1;
     region->ranks = visits ? visits->ranks : elapsed ? elapsed->ranks : 0;
     region->threads = threads ? threads->max : 1;
@@ -454,6 +458,8 @@ int rkc_report_init(struct rkc_report *report, struct rkc_reader *reader)
     measure_run(report);
     int status = count_nodes(report);
     if (status == 0)
+        status = rkc_report_measure_gpu(report);
+    if (status == 0)
         status = collect_regions(report);
     if (status == 0)
         status = collect_calls(report);
@@ -471,4 +477,5 @@ void rkc_report_free(struct rkc_report *report)
     free(report->calls);
     free(report->open);
     free(report->findings);
+    free(report->gpu.devices);
 }

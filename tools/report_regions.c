@@ -10,7 +10,11 @@
 #include <string.h>
 
 enum {
-    REGION_CELLS = 49, /* columns right of the name, those of ranks apart */
+    REGION_CELLS = 39, /* columns right of the name, those of ranks and those beside apart */
+    EXCLUSIVE_CELL = 10,
+    DEVICE_CELL = 9,
+    SHARE_CELL = 6,
+    REGION_NAME = 17, /* columns of the name at least: less important ones go for it */
 };
 
 /* Columns of a rank, "r17", and of a part of the ranks, "17/32": no number runs into the next. */
@@ -26,9 +30,29 @@ static int part_columns(const struct rkc_report *report)
     return columns > 8 ? columns : 8;
 }
 
-static int region_columns(const struct rkc_report *report, const struct rkc_page *page)
+/* The columns of the region table: those of the name, and which of the others there are. */
+struct region_layout {
+    int name;
+    int has_exclusive, has_device, has_share;
+};
+
+static struct region_layout region_layout(const struct rkc_report *report,
+                                          const struct rkc_page *page)
 {
-    return page->columns - REGION_CELLS - rkc_report_rank_columns(report, 7) - part_columns(report);
+    int has_device = report->gpu.exists;
+    struct region_layout layout = {.has_exclusive = 1, .has_device = has_device,
+                                   .has_share = has_device};
+    layout.name = page->columns - REGION_CELLS - EXCLUSIVE_CELL - rkc_report_rank_columns(report, 7) -
+                  part_columns(report) - (has_device ? DEVICE_CELL + SHARE_CELL : 0);
+    if (has_device && layout.name < REGION_NAME) {
+        layout.has_exclusive = 0;
+        layout.name += EXCLUSIVE_CELL;
+    }
+    if (has_device && layout.name < REGION_NAME) {
+        layout.has_share = 0;
+        layout.name += SHARE_CELL;
+    }
+    return layout;
 }
 
 static int by_wall(const void *a, const void *b)
@@ -64,17 +88,12 @@ static void choose_rows(const struct rkc_report *report, size_t most, unsigned c
     free(sorted);
 }
 
-static void print_region(const struct rkc_report *report, const struct rkc_page *page,
-                         const struct rkc_report_region *region)
+static void print_region_name(const struct rkc_report *report, const struct rkc_page *page,
+                              const struct rkc_report_region *region, int columns)
 {
-    int decimals = rkc_text_decimals(report->wall_ns);
-    char name[RKC_NAME_CELL], wall[RKC_CELL_MAX + 1], share[RKC_CELL_MAX], own[RKC_CELL_MAX];
-    char mpi[RKC_CELL_MAX], imbalance[RKC_CELL_MAX], slowest[RKC_CELL_MAX], visits[RKC_CELL_MAX];
-    char ranks[RKC_CELL_MAX];
+    char name[RKC_NAME_CELL];
     int indent = region->depth > 0 ? 2 * (region->depth - 1) : 0;
-    int columns = region_columns(report, page);
     indent = indent > columns / 2 ? columns / 2 : indent;
-
     int used = snprintf(name, sizeof name, "%*s", indent, "");
     char threads[32] = "";
     if (region->threads > 1)
@@ -84,17 +103,48 @@ static void print_region(const struct rkc_report *report, const struct rkc_page 
                  name + used, sizeof name - (size_t)used - sizeof threads);
     strcat(name, threads);
     rkc_text_put(page->out, name, columns, page->utf8);
+}
 
-    wall[0] = '~';
-    rkc_text_seconds(region->wall_ns, decimals, wall + 1);
+static void print_region(const struct rkc_report *report, const struct rkc_page *page,
+                         const struct rkc_report_region *region)
+{
+    int decimals = rkc_text_decimals(report->wall_ns);
+    struct region_layout layout = region_layout(report, page);
+    char cell[RKC_CELL_MAX + 1], slowest[RKC_CELL_MAX], visits[RKC_CELL_MAX], ranks[RKC_CELL_MAX];
+    print_region_name(report, page, region, layout.name);
+    cell[0] = '~';
+    rkc_text_seconds(region->wall_ns, decimals, cell + 1);
+    fprintf(page->out, "%10s", cell + !region->estimated);
+    fprintf(page->out, "%7s", rkc_text_percent(region->share, cell));
+    if (layout.has_exclusive)
+        fprintf(page->out, "%*s", EXCLUSIVE_CELL,
+                rkc_text_seconds(region->exclusive_ns, decimals, cell));
+    fprintf(page->out, "%9s", rkc_text_seconds(region->mpi_ns, decimals, cell));
+    if (layout.has_device)
+        fprintf(page->out, "%*s", DEVICE_CELL, rkc_text_seconds(region->device_ns, decimals, cell));
+    if (layout.has_share)
+        fprintf(page->out, "%*s", SHARE_CELL, rkc_text_percent(region->device_share, cell));
     snprintf(ranks, sizeof ranks, "%" PRId64 "/%zu", region->ranks, report->n_ranks);
-    fprintf(page->out, "%10s%7s%10s%9s%6s%*s%7s%*s\n", wall + !region->estimated,
-            rkc_text_percent(region->share, share),
-            rkc_text_seconds(region->exclusive_ns, decimals, own),
-            rkc_text_seconds(region->mpi_ns, decimals, mpi),
-            rkc_text_ratio(region->imbalance, imbalance), rkc_report_rank_columns(report, 7),
-            rkc_text_rank(region->slowest, slowest), rkc_text_count((double)region->visits, visits),
-            part_columns(report), ranks);
+    fprintf(page->out, "%6s%*s%7s%*s\n", rkc_text_ratio(region->imbalance, cell),
+            rkc_report_rank_columns(report, 7), rkc_text_rank(region->slowest, slowest),
+            rkc_text_count((double)region->visits, visits), part_columns(report), ranks);
+}
+
+static void print_region_heads(const struct rkc_report *report, const struct rkc_page *page)
+{
+    struct region_layout layout = region_layout(report, page);
+    rkc_text_put(page->out, layout.name > REGION_NAME ? "REGIONS  mean/rank" : "REGIONS mean/rank",
+                 layout.name, page->utf8);
+    fprintf(page->out, "%10s%7s", "wall s", "% wall");
+    if (layout.has_exclusive)
+        fprintf(page->out, "%*s", EXCLUSIVE_CELL, "excl s");
+    fprintf(page->out, "%9s", "MPI s");
+    if (layout.has_device)
+        fprintf(page->out, "%*s", DEVICE_CELL, "GPU s");
+    if (layout.has_share)
+        fprintf(page->out, "%*s", SHARE_CELL, "%GPU");
+    fprintf(page->out, "%6s%*s%7s%*s\n", "imbal", rkc_report_rank_columns(report, 7), "slow", "visits",
+            part_columns(report), "ranks");
 }
 
 void rkc_report_print_regions(const struct rkc_report *report, const struct rkc_page *page,
@@ -104,9 +154,7 @@ void rkc_report_print_regions(const struct rkc_report *report, const struct rkc_
     if (!chosen)
         return;
     choose_rows(report, rows, chosen);
-    rkc_text_put(page->out, "REGIONS  mean/rank", region_columns(report, page), page->utf8);
-    fprintf(page->out, "%10s%7s%10s%9s%6s%*s%7s%*s\n", "wall s", "% wall", "excl s", "MPI s",
-            "imbal", rkc_report_rank_columns(report, 7), "slow", "visits", part_columns(report), "ranks");
+    print_region_heads(report, page);
     size_t left_out = 0;
     double most = 0;
     int has_threads = 0, has_estimates = 0;

@@ -15,6 +15,8 @@ static const double long_init = 0.10;
 static const double high_overhead = 0.02;
 static const double telling_share = 0.05;
 static const double same_excess = 0.80;
+static const double low_coverage = 0.25;
+static const double many_lost = 0.01;
 enum { SMALL_MESSAGE_BYTES = 1024, FINDINGS_MAX = 16 };
 
 static const struct rkc_rule rules[] = {
@@ -33,6 +35,10 @@ static const struct rkc_rule rules[] = {
     {"W3", "Load balance is below 0.90 although it is not the main loss."},
     {"W4", "A point-to-point call path moves messages of less than 1 KiB on average and costs, in "
            "the call or blocked in its completion, 5 % or more of the ranks' mean wall time."},
+    {"W5", "Several ranks share a device: the one with most of them is named."},
+    {"W6", "GPU regions cover less than 25 % of the wall time of the ranks that use a device."},
+    {"W7", "1 % or more of the visits of GPU regions have no device time: the most frequent reason "
+           "is named."},
 };
 
 const struct rkc_rule *rkc_report_rules(size_t *n)
@@ -239,6 +245,61 @@ static void warn_of_small_messages(struct rkc_report *report)
     }
 }
 
+static void warn_of_sharing(struct rkc_report *report)
+{
+    const struct rkc_report_gpu *gpu = &report->gpu;
+    size_t most = 0;
+    if (gpu->n_shared == 0)
+        return;
+    for (size_t i = 1; i < gpu->n_devices; i++)
+        if (gpu->devices[i].ranks > gpu->devices[most].ranks)
+            most = i;
+    char name[128], ranks[128], more[48] = "";
+    rkc_report_device_name(report->reader, most, name, sizeof name);
+    rkc_report_device_ranks(report->reader, most, ranks, sizeof ranks);
+    if (gpu->n_shared > 1)
+        snprintf(more, sizeof more, "; shared GPUs in all: %zu", gpu->n_shared);
+    add(report, "W5", "%zu ranks share one GPU: %s on %s%s", gpu->devices[most].ranks, ranks, name,
+        more);
+}
+
+static void warn_of_coverage(struct rkc_report *report)
+{
+    char percent[RKC_CELL_MAX];
+    if (report->gpu.coverage < low_coverage)
+        add(report, "W6",
+            "device time covers %s %% of wall on the ranks that use a GPU; what runs there outside "
+            "GPU regions is not seen",
+            rkc_text_percent(report->gpu.coverage, percent));
+}
+
+static void warn_of_lost_visits(struct rkc_report *report)
+{
+    const struct rkc_report_gpu *gpu = &report->gpu;
+    const struct rkc_report_reason *most = &gpu->reasons[0];
+    double all = gpu->visits + gpu->lost;
+    char lost[RKC_CELL_MAX], total[RKC_CELL_MAX], count[RKC_CELL_MAX];
+    if (!(gpu->lost > 0) || !(gpu->lost >= many_lost * all))
+        return;
+    for (int i = 1; i < RKC_REPORT_REASONS; i++)
+        if (gpu->reasons[i].visits > most->visits)
+            most = &gpu->reasons[i];
+    add(report, "W7", "%s of %s visits of GPU regions have no device time; of %s: %s",
+        rkc_text_count(gpu->lost, lost), rkc_text_count(all, total),
+        rkc_text_count(most->visits, count), most->text);
+}
+
+/* The verdict is about the host: what of the devices is known stands beside it. */
+static void add_coverage(struct rkc_report *report)
+{
+    struct rkc_finding *verdict = &report->findings[0];
+    size_t used = strlen(verdict->text);
+    char percent[RKC_CELL_MAX];
+    if (report->gpu.coverage >= 0)
+        snprintf(verdict->text + used, sizeof verdict->text - used, "; GPU regions cover %s %% of wall",
+                 rkc_text_percent(report->gpu.coverage, percent));
+}
+
 int rkc_report_judge(struct rkc_report *report)
 {
     report->findings = calloc(FINDINGS_MAX, sizeof *report->findings);
@@ -247,11 +308,15 @@ int rkc_report_judge(struct rkc_report *report)
     judge_main(report);
     if (report->n_ranks == 0)
         return 0;
+    add_coverage(report);
     warn_of_init(report);
     warn_of_overhead(report);
     if (report->n_ranks > 1 && report->efficiency.balance < good_balance &&
         strcmp(report->findings[0].rule, "V4") != 0)
         judge_balance(report, "W3", "also ");
     warn_of_small_messages(report);
+    warn_of_sharing(report);
+    warn_of_coverage(report);
+    warn_of_lost_visits(report);
     return 0;
 }

@@ -104,7 +104,7 @@ static void print_first_line(const struct rkc_report *report, const struct rkc_p
 
 static void print_job(const struct rkc_report *report, const struct rkc_page *page)
 {
-    char wall[RKC_CELL_MAX], begun[32] = "-";
+    char wall[RKC_CELL_MAX], begun[32] = "-", devices[128];
     const char *id = fact(report, "job_id"), *step = fact(report, "job_step");
     const char *restart = fact(report, "restart");
     int64_t start_ns = rkc_reader_job_int(report->reader, "start_unix_ns");
@@ -112,14 +112,15 @@ static void print_job(const struct rkc_report *report, const struct rkc_page *pa
     struct tm parts;
     if (start_ns > 0 && gmtime_r(&start, &parts))
         strftime(begun, sizeof begun, "%Y-%m-%d %H:%M UTC", &parts);
-    char text[512];
-    snprintf(text, sizeof text, "%s%.64s%s%.64s%s%s%.16s%s%s  wall %s s | %zu node%s, %zu rank%s",
+    char text[640];
+    rkc_report_gpu_kind(report, devices, sizeof devices);
+    snprintf(text, sizeof text, "%s%.64s%s%.64s%s%s%.16s%s%s  wall %s s | %zu node%s, %zu rank%s%s",
              id ? "Job " : "", id ? id : "", step ? "." : "", step ? step : "", id ? "  " : "",
              restart ? "restart " : "", restart ? restart : "", restart ? "  " : "", begun,
              rkc_text_seconds(report->wall_ns > 0 ? report->wall_ns : NAN,
                               rkc_text_decimals(report->wall_ns), wall),
              report->n_nodes, report->n_nodes == 1 ? "" : "s", report->n_ranks,
-             report->n_ranks == 1 ? "" : "s");
+             report->n_ranks == 1 ? "" : "s", devices);
     print_fitted(page, text);
 }
 
@@ -127,13 +128,16 @@ static void print_mpi(const struct rkc_report *report, const struct rkc_page *pa
 {
     const char *library = fact(report, "mpi_library"), *standard = fact(report, "mpi_standard");
     const char *level = fact(report, "thread_level");
+    const char *gpu = report->gpu.exists ? fact(report, "gpu") : NULL;
     char overhead[RKC_CELL_MAX], text[512];
     /* Libraries go on for lines about who built them. */
     int length = library ? (int)strcspn(library, ",\n") : 0;
-    snprintf(text, sizeof text, "%.*s%s%.16s%s%.40s | tool overhead %s %% of ranks' wall (est.)",
+    snprintf(text, sizeof text,
+             "%.*s%s%.16s%s%.40s%s%.30s | tool overhead %s %% of ranks' wall (est.)",
              library ? (length < 100 ? length : 100) : 6, library ? library : "no MPI",
              standard ? ", MPI " : "", standard ? standard : "", level ? ", " : "",
-             level ? level : "", rkc_text_percent(report->overhead, overhead));
+             level ? level : "", gpu ? ", " : "", gpu ? gpu : "",
+             rkc_text_percent(report->overhead, overhead));
     print_fitted(page, text);
 }
 
@@ -404,6 +408,7 @@ void rkc_report_print(const struct rkc_report *report, const struct rkc_page *pa
     print_top(report, &part);
     fputc('\n', part.out);
     print_efficiency(report, &part);
+    rkc_report_print_gpu(report, &part);
     fclose(part.out);
     part.out = open_memstream(&notes, &notes_size);
     if (!part.out) {
