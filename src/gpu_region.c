@@ -7,15 +7,24 @@
 #include "gpu/driver.h"
 #include "gpu/per_thread.h"
 #include "gpu/timed.h"
+#include "gpu_region.h"
 #include "hot.h"
 #include "runtime.h"
 
 /* A driver that is not there yet is looked for again, but not at each visit: a miss takes 18 µs. */
 static const int64_t LOOK_AGAIN_NS = 10000000;
 
+static _Atomic uint64_t looked; /* ticks; not 0 once a visit found no driver */
+
+const char *rkc_gpu_missing(void)
+{
+    return atomic_load_explicit(&looked, memory_order_relaxed) && !rkc_driver_get()
+               ? rkc_driver_reason()
+               : NULL;
+}
+
 static int has_driver(uint64_t now)
 {
-    static _Atomic uint64_t looked;
     if (RKC_LIKELY(rkc_driver_get() != NULL))
         return 1;
     uint64_t last = atomic_load_explicit(&looked, memory_order_relaxed);

@@ -25,6 +25,7 @@
 #include "finish.h"
 #include "gpu/driver.h"
 #include "gpu/timed.h"
+#include "gpu_region.h"
 #include "hot.h"
 #include "identity.h"
 #include "log.h"
@@ -350,6 +351,19 @@ void rkc_private_world(int rank, int size, int local_rank)
 
 /* ---- ending ---- */
 
+/* GPU regions without a driver: the file says why, and one rank for all. */
+static void tell_of_gpu(const struct rkc_image_header *header)
+{
+    const char *why = rkc_gpu_missing();
+    char text[256];
+    if (!why)
+        return;
+    snprintf(text, sizeof text, "none: %s", why);
+    rkc_private_fact("gpu", text);
+    if (atomic_load(&header->rank) <= 0)
+        rkc_log(RKC_LOG_WARNING, "GPU regions have host times alone: %s", why);
+}
+
 void rkc_private_stop(enum rkc_state state)
 {
     struct rkc_image_header *header = rkc_image_header(&run.image);
@@ -357,6 +371,7 @@ void rkc_private_stop(enum rkc_state state)
         return;
     if (rkc_thread_own())
         rkc_private_fold(rkc_thread_own());
+    tell_of_gpu(header);
     rkc_clock_read(&header->clock.end);
     atomic_store_explicit(&header->clock.ended, 1, memory_order_release);
     atomic_store(&header->state, state);

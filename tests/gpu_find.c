@@ -2,7 +2,10 @@
  * child of its own, which loads the double itself; this process never looks. */
 #include "autoconf.h"
 
+#include <rankclock/rankclock.h>
+
 #include "gpu/driver.h"
+#include "runtime.h"
 #include "tap.h"
 
 #include <dlfcn.h>
@@ -164,6 +167,28 @@ static int is_on_in_vain(void)
     return ok;
 }
 
+/* Regions on a stream that nobody can time there. */
+static int has_regions(void)
+{
+    struct rkc_region *region = rkc_region_get("kernel");
+    for (int i = 0; i < 10; i++) {
+        rkc_gpu_begin(region, NULL);
+        rkc_gpu_end(region, NULL);
+    }
+    rkc_private_stop(RKC_STATE_FINALIZED);
+    struct rkc_view view;
+    const struct rkc_block *block = NULL;
+    int broken = 0, told = 0, timed = 0;
+    rkc_view_own(&view, rkc_private_image());
+    while ((block = rkc_view_next(&view, block, &broken))) {
+        const struct rkc_fact_block *fact = (const void *)block;
+        told += block->kind == RKC_BLOCK_FACT && strcmp(fact->text, "gpu") == 0;
+        timed += block->kind == RKC_BLOCK_TIMED;
+    }
+    rkc_private_done();
+    return told == 1 && timed == 0;
+}
+
 int main(int argc, char **argv)
 {
     char text[1024];
@@ -177,6 +202,11 @@ int main(int argc, char **argv)
         skip_all("the environment does not say where the doubles are");
     is_int(in_child(absent, text, sizeof text), 1, "a process without a driver has none");
     is_str(text, "", "and nobody has to know");
+    is_int(in_child(has_regions, text, sizeof text), 1, "but of GPU regions the file says why");
+    is_str(text,
+           "rankclock: GPU regions have host times alone: the program has not loaded "
+           "libcuda.so.1\n",
+           "they have host times alone, and so does a line");
     is_int(in_child(comes_late, text, sizeof text), 1, "a driver that comes later is found then");
     is_str(text, "", "without a word");
     is_int(in_child(stays, text, sizeof text), 1, "what was found is not unloaded");
