@@ -199,6 +199,25 @@ static void test_capture(void)
     is_int((int64_t)sum_of("beside").visits, 41, "those on other streams have");
 }
 
+static void test_sync(void)
+{
+    start(1);
+    CUstream stream = gpu_stream(CU_STREAM_NON_BLOCKING), other = gpu_stream(0);
+    struct rkc_region *region = rkc_region_get("waited");
+    CUgraph graph;
+    int64_t before = fakecuda_now();
+    visit(region, stream, 5 * MS);
+    is_int(fakecuda_now() - before, 0, "an end does not wait for the device");
+    rkc_timed_init(4096, 1);
+    cuStreamBeginCapture_v2(other, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    visit(region, stream, 5 * MS);
+    is_int(fakecuda_now() - before, 10 * (int64_t)MS, "with RANKCLOCK_GPU_SYNC it does");
+    is_int((int)cuStreamEndCapture(other, &graph), 0, "and breaks no capture");
+    rkc_timed_init(4096, 0);
+    drain();
+    is_int((int64_t)sum_of("waited").ns, 10 * (int64_t)MS, "the device's time is the same");
+}
+
 static void test_long(void)
 {
     start(1);
@@ -444,6 +463,7 @@ int main(void)
     test_scope();
     test_pending();
     test_capture();
+    test_sync();
     test_long();
     test_lost();
     test_no_context();

@@ -355,6 +355,15 @@ static uint32_t close_pair(struct list *list, const struct rkc_node *node, const
     return NO_PAIR;
 }
 
+static void synchronize(CUevent event)
+{
+    CUstreamCaptureMode mode;
+    if (rkc_capture_relax(&mode) != 0)
+        return;
+    rkc_driver_status(rkc_driver_table.event_synchronize(event));
+    rkc_capture_restrict(mode);
+}
+
 void rkc_timed_end(struct rkc_thread *thread, struct rkc_node *node, CUstream stream)
 {
     struct list *list = thread->gpu;
@@ -366,7 +375,7 @@ void rkc_timed_end(struct rkc_thread *thread, struct rkc_node *node, CUstream st
         if (RKC_LIKELY(status == 0)) {
             wait_for(list, index);
             if (sync_wanted)
-                rkc_driver_status(rkc_driver_table.event_synchronize(list->pair[index].end));
+                synchronize(list->pair[index].end);
         } else {
             rkc_pair_refuse(node, thread->base, rkc_pair_reason(status));
             release(list, index);
