@@ -139,7 +139,9 @@ static void make_numbers(int32_t rank, struct window window, struct rkc_buffer *
         int64_t values[RKC_METRICS];
         struct rkc_path_hist hist = {0};
         for (int m = 0; m < RKC_METRICS; m++)
-            values[m] = m == RKC_METRIC_VISITS ? VISITS : ns + m;
+            values[m] = m >= RKC_HOST_METRICS     ? RKC_ABSENT
+                        : m == RKC_METRIC_VISITS ? VISITS
+                                                 : ns + m;
         hist.time[rkc_time_bucket((uint64_t)ns)] = VISITS;
         hist.size[rkc_size_bucket((uint64_t)ns)] = VISITS;
         hist.visit_sumsq_ns2 = (rkc_u128)ns * (rkc_u128)ns * VISITS;
