@@ -114,7 +114,9 @@ like "$(row gpu.h5 W5)" '^W5 2 ranks share one GPU: r0-r1 on secret0 GPU-shared$
 like "$(row gpu.h5 W6)" 'device time covers 6.7 % of wall' "W6: low coverage"
 like "$(row gpu.h5 W7)" '5 of 210 visits of GPU regions have no device time; of 3: captured' \
     "W7: visits without device time"
-is "$(row gpu4.h5 W6)$(row gpu4.h5 W7)" "" "none of them where it is not so"
+is "$(row gpu4.h5 W6)$(row gpu4.h5 W7)$(row gpu4.h5 W8)" "" "none of them where it is not so"
+like "$(row plain.h5 W8)" 'GPU regions have host times alone: the program has not loaded libcuda' \
+    "W8: no driver for GPU regions"
 like "$("$RKC_COMMAND" report --ranks gpu.h5)" '^ *0 secret0 .* 0.160  finalized' \
     "--ranks has the device time of each"
 like "$("$RKC_COMMAND" report --region kernel -w 200 gpu.h5)" \
@@ -169,7 +171,7 @@ is "$(grep -c 'finalized' out)" 4 "--ranks has a row for each"
 like "$(grep finalized out | head -n 1 | tr -s ' ')" \
     '^ 3 node001 1 1 1.615 0.150 0.272 1.343 83.2 finalized -$' "the one that computes most first"
 "$RKC_COMMAND" report --explain >out
-for rule in V1 V2 V3 V4 V5 W1 W2 W3 W4 W5 W6 W7; do
+for rule in V1 V2 V3 V4 V5 W1 W2 W3 W4 W5 W6 W7 W8; do
     is "$(grep -c "^  $rule " out)" 1 "--explain has rule $rule"
 done
 for word in Parallel 'Load balance' Communication 'wall s' 'excl s' 'MPI s' imbal slow visits \

@@ -126,6 +126,7 @@ static void make_plain(struct file *file)
 {
     static const int times[][4] = {{1000, 100, 500, 500}, {1000, 100, 600, 400}};
     begin(file, 2, times);
+    need(rkc_job_set(&file->job, "gpu", "none: the program has not loaded libcuda.so.1"));
     add_call(file, ROOT, "MPI_Init", 1, 100, 100);
     uint32_t send = add_call(file, ROOT, "MPI_Send", 100, 300, 100);
     for (int rank = 0; rank < 2; rank++)

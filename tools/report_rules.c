@@ -39,6 +39,7 @@ static const struct rkc_rule rules[] = {
     {"W6", "GPU regions cover less than 25 % of the wall time of the ranks that use a device."},
     {"W7", "1 % or more of the visits of GPU regions have no device time: the most frequent reason "
            "is named."},
+    {"W8", "The program has GPU regions, and no driver was there to time them: why is named."},
 };
 
 const struct rkc_rule *rkc_report_rules(size_t *n)
@@ -289,6 +290,14 @@ static void warn_of_lost_visits(struct rkc_report *report)
         rkc_text_count(most->visits, count), most->text);
 }
 
+static void warn_of_no_driver(struct rkc_report *report)
+{
+    static const char none[] = "none: ";
+    const char *gpu = rkc_reader_job(report->reader, "gpu");
+    if (gpu && strncmp(gpu, none, sizeof none - 1) == 0)
+        add(report, "W8", "GPU regions have host times alone: %.200s", gpu + sizeof none - 1);
+}
+
 /* The verdict is about the host: what of the devices is known stands beside it. */
 static void add_coverage(struct rkc_report *report)
 {
@@ -318,5 +327,6 @@ int rkc_report_judge(struct rkc_report *report)
     warn_of_sharing(report);
     warn_of_coverage(report);
     warn_of_lost_visits(report);
+    warn_of_no_driver(report);
     return 0;
 }
