@@ -337,8 +337,8 @@ static CUresult exchange_mode(CUstreamCaptureMode *mode)
 FAKE_ENTRY(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode),
            begin(stream, mode))
 FAKE_ENTRY(cuStreamEndCapture, (CUstream stream, CUgraph *graph), end(stream, graph))
-FAKE_ENTRY(cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus *status),
-           is_capturing(stream, status))
+FAKE_HOLLOW_ENTRY(cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus *status),
+                  is_capturing(stream, status), *status = CU_STREAM_CAPTURE_STATUS_NONE)
 FAKE_ENTRY(cuStreamGetCaptureInfo, (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id),
            get_info(stream, status, id, NULL, NULL, NULL))
 FAKE_ENTRY(cuStreamGetCaptureInfo_v2,
@@ -350,4 +350,5 @@ FAKE_ENTRY(cuStreamGetCaptureInfo_v3,
             const CUgraphNode **dependencies, const CUgraphEdgeData **edges, size_t *n),
            (edges ? (void)(*edges = NULL) : (void)0,
             get_info(stream, status, id, graph, dependencies, n)))
-FAKE_ENTRY(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode *mode), exchange_mode(mode))
+FAKE_HOLLOW_ENTRY(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode *mode),
+                  exchange_mode(mode), (void)0)

@@ -67,6 +67,11 @@ void fakecuda_zero_cost(int on)
     fake.is_free = on;
 }
 
+void fakecuda_hollow(int on)
+{
+    fake.is_hollow = on;
+}
+
 void fakecuda_advance(uint64_t ns)
 {
     fake_lock();

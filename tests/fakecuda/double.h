@@ -34,7 +34,8 @@ struct fake_state {
     CUresult sticky;
 
     int is_virtual;
-    int is_free; /* of cost */
+    int is_free;   /* of cost */
+    int is_hollow; /* fakecuda_hollow */
     int is_logging;
     int ends_at_exit;
     int64_t virtual_ns;
@@ -82,6 +83,24 @@ void fake_unlock(void);
             fake_leave(FAKE_##symbol, result);       \
         }                                            \
         return result;                               \
+    }
+
+#define FAKE_HOLLOW_MS 0.0032f
+
+/* The same for one that fakecuda_hollow empties: then `hollow` is all it does. */
+#define FAKE_HOLLOW_ENTRY(symbol, parameters, expression, hollow) \
+    CUresult symbol parameters                                    \
+    {                                                             \
+        if (fake.is_hollow) {                                     \
+            hollow;                                               \
+            return CUDA_SUCCESS;                                  \
+        }                                                         \
+        CUresult result = fake_enter(FAKE_##symbol);              \
+        if (result == CUDA_SUCCESS) {                             \
+            result = (expression);                                \
+            fake_leave(FAKE_##symbol, result);                    \
+        }                                                         \
+        return result;                                            \
     }
 
 /* fakecuda_fail. */

@@ -106,6 +106,11 @@ FAKECUDA_CONTROL void fakecuda_gpu_clock(int64_t offset_ns, double drift_ppm, ui
  * nor make a system call. */
 FAKECUDA_CONTROL void fakecuda_zero_cost(int on);
 
+/** Empty the calls that timing makes again and again, to measure what surrounds them: record,
+ * query, elapsed time (always 3200 ns), cuStreamIsCapturing and cuThreadExchangeStreamCaptureMode
+ * succeed without a look at their arguments, and are not counted. */
+FAKECUDA_CONTROL void fakecuda_hollow(int on);
+
 /* --- driver and devices ---------------------------------------------------------------------- */
 
 /** Go back to the state before the first call of all, the environment's settings included. Every

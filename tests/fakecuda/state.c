@@ -277,5 +277,6 @@ void fakecuda_reset(void)
     }
     fake_unlock();
     fake.is_free = 0;
+    fake.is_hollow = 0;
     fake_settings();
 }
