@@ -1,4 +1,4 @@
-/* What a GPU region costs the host: nanoseconds for a begin and its end, on the driver it runs with,
+/* What a GPU region costs the host: nanoseconds for a begin and its end, on the driver that it has,
  * the double of CUDA's or a GPU's.
  *
  *   gpu_bench [-b BLOCKS] [-n PAIRS] [-v VISITS]
