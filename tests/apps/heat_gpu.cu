@@ -1,7 +1,7 @@
 /* heat_gpu.cu - heat spreads through a square plate on GPUs: an MPI+CUDA program as people write
  * them, to be measured.
  *
- *   nvcc -cudart shared -fmad=false -ccbin mpicc -I include -o heat_gpu heat_gpu.cu -lrankclock -lstdc++
+ *   nvcc -cudart shared -fmad=false -ccbin mpicc -o heat_gpu heat_gpu.cu -lrankclock -lstdc++
  *   mpirun -n 2 heat_gpu [-n SIZE] [-s STEPS]
  *
  * The scheme, the plate and the numbers printed are those of heat.c. Rank 1 gets about twice the
