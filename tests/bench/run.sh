@@ -63,9 +63,9 @@ if command -v taskset >/dev/null; then
 fi
 
 if [ -n "$quick" ]; then
-    rounds=2 blocks=21 life_rounds=3 merge_ranks=10000
+    rounds=2 blocks=21 life_rounds=3 merge_ranks=10000 gpu_visits=1000000
 else
-    rounds=5 blocks=51 life_rounds=15 merge_ranks=100000
+    rounds=5 blocks=51 life_rounds=15 merge_ranks=100000 gpu_visits=10000000
 fi
 fewer_ranks=$((merge_ranks / 10)) life_ranks=16 file_ranks=100000
 
@@ -115,6 +115,21 @@ measure_regions() {
         attempt $pin $region memory
         keep region.
     done
+}
+
+# On the double of CUDA's driver, whatever the machine has: what a GPU costs is for
+# tests/gpu/check.
+measure_gpu() {
+    gpu="env LD_LIBRARY_PATH=$top/tests/fakecuda/.libs:$LD_LIBRARY_PATH $bench/gpu_bench -b $blocks"
+    round=0
+    while [ $((round += 1)) -le "$rounds" ]; do
+        attempt $pin $gpu
+        keep gpu.
+    done
+    attempt $pin $gpu -v $gpu_visits
+    grep gpu_visits out >visits
+    mv visits out
+    keep gpu.
 }
 
 measure_mpi() {
@@ -211,6 +226,11 @@ region.floor_nested|the floor, nested 4 deep|info|
 region.floor_siblings|the floor, 1000 siblings in turn|info|
 region.floor_threads|the floor, two threads|info|
 region.floor_name|the floor by name, flat|info|
+|GPU regions, ns, on the double of the driver: no GPU; base: two records||
+gpu.gpu_pair|a region, where the driver's calls do nothing|plus|150 ns
+gpu.gpu_calls|a region; base: all calls of the driver it needs|info|
+gpu.gpu_memory|memory of a pending visit, bytes|most|64 bytes
+gpu.gpu_visits|growth over $gpu_visits visits, KiB|most|64 KiB
 |MPI calls: ns added, one rank; base: ns the floor adds||
 ours.control|control: PMPI_Iprobe against itself, ns|control|
 comm_rank|Comm_rank|info|
@@ -314,6 +334,7 @@ print_table() {
 }
 
 measure_regions
+measure_gpu
 measure_mpi
 measure_life
 measure_scale
