@@ -63,8 +63,7 @@ static struct rkc_region_block *make_block(enum rkc_region_kind kind, const char
 {
     size_t file_bytes = file ? strnlen(file, 4096) : 0;
     struct rkc_region_block *block = rkc_image_block(
-        table.image, RKC_BLOCK_REGION,
-        sizeof *block + length + 1 + file_bytes + 1 + sizeof(uint64_t)); /* room for same_text */
+        table.image, RKC_BLOCK_REGION, sizeof *block + length + 1 + file_bytes + 1);
     if (!block)
         return NULL;
     block->kind = (uint8_t)kind;
@@ -235,32 +234,27 @@ void (rkc_region_end)(struct rkc_region *region)
         rkc_private_end(region, now);
 }
 
-/* strcmp(text, name) == 0 where the length of `text` is known, eight bytes at a time. What
- * lies behind the end of `name` is read with it, but only inside its page; behind the end of
- * `text` there is room. */
+static inline uint64_t word_at(const char *text)
+{
+    uint64_t word;
+    __builtin_memcpy(&word, text, sizeof word);
+    return word;
+}
+
+/* strcmp(text, name) == 0 where the length of `text` is known, eight bytes at a time, the last
+ * ones perhaps twice. What lies behind the end of `name` may be read with it, but only inside its
+ * page. */
 __attribute__((no_sanitize("address"))) static inline int same_text(const char *text,
                                                                     const char *name, size_t length)
 {
     enum { PAGE = 4096, WORD = sizeof(uint64_t) };
     size_t bytes = length + 1, at = 0;
-    uint64_t a, b;
-    if ((uintptr_t)name % PAGE + bytes + WORD > PAGE)
+    if (bytes < WORD || (uintptr_t)name % PAGE + bytes > PAGE)
         return strcmp(text, name) == 0;
-    for (; at + WORD <= bytes; at += WORD) {
-        __builtin_memcpy(&a, text + at, WORD);
-        __builtin_memcpy(&b, name + at, WORD);
-        if (a != b)
+    for (; at + WORD < bytes; at += WORD)
+        if (word_at(text + at) != word_at(name + at))
             return 0;
-    }
-    if (at == bytes)
-        return 1;
-    __builtin_memcpy(&a, text + at, WORD);
-    __builtin_memcpy(&b, name + at, WORD);
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    return (a ^ b) << 8 * (WORD - (bytes - at)) == 0;
-#else
-    return (a ^ b) >> 8 * (WORD - (bytes - at)) == 0;
-#endif
+    return word_at(text + bytes - WORD) == word_at(name + bytes - WORD);
 }
 
 /* Whether the unit is that of the user region of this name, and one timed at each visit. */
