@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char kernels[] =
+static const char source[] =
     ".address_size 64\n"
     ".visible .entry spin(.param .u64 out, .param .u64 cycles)\n"
     "{\n"
@@ -41,95 +41,112 @@ static const char *const targets[] = {
     ".version 8.6\n.target sm_100\n",
 };
 
-static CUmodule module_of_context(void)
+/* What is found once for each context, so that a launch is no more than a launch: in a capture
+ * anything else might be one thing too many. */
+struct kernels {
+    CUcontext context;
+    CUfunction spin, fail;
+    double cycles_per_ns;
+};
+
+static void load(struct kernels *found)
 {
     enum { TARGETS = sizeof targets / sizeof *targets };
-    static CUcontext contexts[16];
-    static CUmodule modules[16];
+    char text[sizeof source + 64];
+    CUmodule module = NULL;
+    CUdevice device;
+    int khz = 0;
+    for (int i = 0; i < TARGETS && !module; i++) {
+        snprintf(text, sizeof text, "%s%s", targets[i], source);
+        if (cuda.cuModuleLoadData(&module, text) != CUDA_SUCCESS)
+            module = NULL;
+    }
+    if (!module || cuda.cuModuleGetFunction(&found->spin, module, "spin") != CUDA_SUCCESS ||
+        cuda.cuModuleGetFunction(&found->fail, module, "fail") != CUDA_SUCCESS)
+        found->spin = found->fail = NULL;
+    if (cuda.cuCtxGetDevice(&device) != CUDA_SUCCESS ||
+        cuda.cuDeviceGetAttribute(&khz, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, device) != CUDA_SUCCESS)
+        khz = 1000000;
+    found->cycles_per_ns = khz * 1e-6;
+}
+
+/* Of the current context. */
+static const struct kernels *find_kernels(void)
+{
+    enum { CONTEXTS = 16 };
+    static struct kernels found[CONTEXTS];
     static int n;
     CUcontext context = NULL;
     cuda.cuCtxGetCurrent(&context);
     for (int i = 0; i < n; i++)
-        if (contexts[i] == context)
-            return modules[i];
-    char text[sizeof kernels + 64];
-    CUmodule module = NULL;
-    for (int i = 0; i < TARGETS && !module; i++) {
-        snprintf(text, sizeof text, "%s%s", targets[i], kernels);
-        if (cuda.cuModuleLoadData(&module, text) != CUDA_SUCCESS)
-            module = NULL;
-    }
-    if (module && n < 16) {
-        contexts[n] = context;
-        modules[n++] = module;
-    }
-    return module;
+        if (found[i].context == context)
+            return &found[i];
+    if (n == CONTEXTS)
+        n = 0;
+    found[n].context = context;
+    load(&found[n]);
+    return &found[n++];
 }
 
-/* Where kernels leave how long they took: memory of the host that the device can write to. */
-static uint64_t *next_place(void)
+/* Where kernels leave how long they took: memory of the host that every device can write to, at an
+ * address of its own. */
+static uint64_t *next_place(CUdeviceptr *on_device)
 {
-    enum { PLACES = 512 };
+    enum { PLACES = 512, PORTABLE = 1, MAPPED = 2 };
     static uint64_t *places;
+    static CUdeviceptr first;
     static int n;
     void *memory = NULL;
     if (!places) {
-        if (cuda.cuMemHostAlloc(&memory, PLACES * sizeof *places, 1 | 2) != CUDA_SUCCESS)
+        if (cuda.cuMemHostAlloc(&memory, PLACES * sizeof *places, PORTABLE | MAPPED) !=
+                CUDA_SUCCESS ||
+            cuda.cuMemHostGetDevicePointer_v2(&first, memory, 0) != CUDA_SUCCESS)
             return NULL;
         places = memory;
         memset(places, 0, PLACES * sizeof *places);
     }
-    return &places[n++ % PLACES];
+    int i = n++ % PLACES;
+    *on_device = first + (size_t)i * sizeof *places;
+    return &places[i];
 }
 
-static CUresult spin(CUstream stream, uint64_t ns, uint64_t *place)
+static CUresult spin(CUstream stream, uint64_t ns, CUdeviceptr place)
 {
-    CUfunction function;
-    CUdevice device;
-    CUdeviceptr out;
-    int khz = 1000000;
-    CUmodule module = module_of_context();
-    if (!module || !place)
+    const struct kernels *found = find_kernels();
+    uint64_t cycles = (uint64_t)((double)ns * found->cycles_per_ns);
+    void *arguments[] = {&place, &cycles};
+    if (!found->spin)
         return CUDA_ERROR_INVALID_IMAGE;
-    CUresult result = cuda.cuModuleGetFunction(&function, module, "spin");
-    if (result == CUDA_SUCCESS)
-        result = cuda.cuMemHostGetDevicePointer_v2(&out, place, 0);
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (cuda.cuCtxGetDevice(&device) == CUDA_SUCCESS)
-        cuda.cuDeviceGetAttribute(&khz, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, device);
-    uint64_t cycles = (uint64_t)((double)ns * khz * 1e-6);
-    void *arguments[] = {&out, &cycles};
-    return cuda.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL);
+    return cuda.cuLaunchKernel(found->spin, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL);
 }
 
 CUresult work_measured(CUstream stream, uint64_t ns, uint64_t **took_ns)
 {
-    uint64_t *place = next_place();
+    CUdeviceptr on_device = 0;
+    uint64_t *place = next_place(&on_device);
     *took_ns = place;
+    if (!place)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     if (!on_double.launch)
-        return spin(stream, ns, place);
-    if (place)
-        *place = ns;
+        return spin(stream, ns, on_device);
+    *place = ns;
     return (CUresult)on_double.launch(stream, ns);
 }
 
 CUresult work(CUstream stream, uint64_t ns)
 {
     uint64_t *unused;
-    if (on_double.launch)
-        return (CUresult)on_double.launch(stream, ns);
-    return work_measured(stream, ns, &unused);
+    return on_double.launch ? (CUresult)on_double.launch(stream, ns)
+                            : work_measured(stream, ns, &unused);
 }
 
 int work_that_fails(CUstream stream)
 {
-    CUfunction function;
     if (on_double.sticky) {
         on_double.sticky(CUDA_ERROR_ILLEGAL_ADDRESS);
         return 1;
     }
-    CUmodule module = module_of_context();
-    return module && cuda.cuModuleGetFunction(&function, module, "fail") == CUDA_SUCCESS &&
-           cuda.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL) == CUDA_SUCCESS;
+    CUfunction fail = find_kernels()->fail;
+    return fail &&
+           cuda.cuLaunchKernel(fail, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL) == CUDA_SUCCESS;
 }
