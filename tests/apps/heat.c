@@ -1,4 +1,5 @@
-/* heat.c - heat spreads through a square plate: an MPI program as people write them, to be measured.
+/* heat.c - heat spreads through a square plate: an MPI program as people write them, to be
+ * measured.
  *
  *   mpirun -n 4 heat [-n SIZE] [-s STEPS]
  *
@@ -58,12 +59,12 @@ static void band_free(struct band *band)
 static void begin_halo(const struct band *band, MPI_Request requests[4])
 {
     double *cells = band->now;
-    MPI_Irecv(row(cells, band, 0) + 1, band->size, MPI_DOUBLE, band->up, HEAT_TAG_DOWN, MPI_COMM_WORLD,
-              &requests[0]);
+    MPI_Irecv(row(cells, band, 0) + 1, band->size, MPI_DOUBLE, band->up, HEAT_TAG_DOWN,
+              MPI_COMM_WORLD, &requests[0]);
     MPI_Irecv(row(cells, band, band->rows + 1) + 1, band->size, MPI_DOUBLE, band->down, HEAT_TAG_UP,
               MPI_COMM_WORLD, &requests[1]);
-    MPI_Isend(row(cells, band, 1) + 1, band->size, MPI_DOUBLE, band->up, HEAT_TAG_UP, MPI_COMM_WORLD,
-              &requests[2]);
+    MPI_Isend(row(cells, band, 1) + 1, band->size, MPI_DOUBLE, band->up, HEAT_TAG_UP,
+              MPI_COMM_WORLD, &requests[2]);
     MPI_Isend(row(cells, band, band->rows) + 1, band->size, MPI_DOUBLE, band->down, HEAT_TAG_DOWN,
               MPI_COMM_WORLD, &requests[3]);
 }
