@@ -250,7 +250,7 @@ static void test_long(void)
     int64_t off = (int64_t)timed.ns - want;
     ok(off >= -64 && off <= 64, "to two ticks of the device's clock");
     is_int((int64_t)timed.coarse, 0, "and is not called coarse");
-    rkc_chain_due_ns = 200000000;
+    rkc_chain_due_ns = 125000000;
     rkc_timed_poll_ns = 1000000;
     rkc_timed_pin_ns = 100000000;
 }

@@ -17,7 +17,7 @@
 
 enum { QUERIES = 16 }; /* of a new anchor; most devices are there after a few */
 
-int64_t rkc_chain_due_ns = 200000000;
+int64_t rkc_chain_due_ns = 125000000;
 
 static struct {
     pthread_mutex_t lock;

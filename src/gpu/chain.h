@@ -43,7 +43,8 @@ void rkc_chain_hold(struct rkc_chain **held, struct rkc_chain *chain);
 /* Say that a context is gone or failed. */
 void rkc_chain_lose(struct rkc_chain *chain);
 
-/* How old the last anchor may be: well below what a link may last. Tests change it. */
+/* How old the last anchor may be: half of what a link may last, for it is looked at only when the
+ * program comes by. Tests change it. */
 extern int64_t rkc_chain_due_ns;
 
 /* Whether a new anchor is due at `now`, so that the chain's links stay short. */
