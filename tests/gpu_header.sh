@@ -35,6 +35,12 @@ int use(CUstream stream, runtime_stream other, void *any)
     bad |= rkc_event_record(event, stream);
     rkc_event_destroy(event);
     rkc_stream_destroy(object);
+    rkc_gpu_begin(rkc_region_get("a"), stream);
+    rkc_gpu_end(rkc_region_get("a"), other);
+#ifndef __cplusplus
+    RKC_SCOPE_GPU("b", stream);
+    RKC_SCOPE_GPU("c", NULL);
+#endif
     return bad;
 }
 TEXT

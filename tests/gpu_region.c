@@ -218,16 +218,19 @@ static void test_sync(void)
     is_int((int64_t)sum_of("waited").ns, 10 * (int64_t)MS, "the device's time is the same");
 }
 
-static void test_long(void)
+/* An hour in which steps on a stream of `device` bring the program by. */
+static void test_long(const char *name, int device)
 {
-    start(1);
+    start(2);
     CUstream stream = gpu_stream(CU_STREAM_NON_BLOCKING);
+    cuCtxSetCurrent(gpu_contexts[device]);
     CUstream other = gpu_stream(CU_STREAM_NON_BLOCKING);
-    struct rkc_region *hours = rkc_region_get("hours"), *step = rkc_region_get("step");
+    struct rkc_region *hours = rkc_region_get(name), *step = rkc_region_get("step");
     fakecuda_gpu_clock(7777777777, 3, 32);
     /* The host's clock is not virtual. */
     rkc_chain_due_ns = rkc_timed_poll_ns = rkc_timed_pin_ns = 0;
     for (int i = 0; i < 40; i++) {
+        visit(step, stream, 6400 + 32 * (uint64_t)i);
         visit(step, other, 3200 + 32 * (uint64_t)i);
         fakecuda_advance(MS);
     }
@@ -243,7 +246,7 @@ static void test_long(void)
     int64_t took = fakecuda_now() - before;
     fakecuda_advance(MS);
     drain();
-    struct rkc_timed timed = sum_of("hours");
+    struct rkc_timed timed = sum_of(name);
     printf("# %lld of %lld ns\n", (long long)timed.ns, (long long)took);
     is_int((int64_t)timed.visits, 1, "a visit of an hour is timed");
     int64_t want = (int64_t)((double)took * (1 + 3e-6));
@@ -464,7 +467,8 @@ int main(void)
     test_pending();
     test_capture();
     test_sync();
-    test_long();
+    test_long("hours", 0);
+    test_long("hours elsewhere", 1);
     test_lost();
     test_no_context();
     test_refused();

@@ -154,10 +154,21 @@ static void poll_waiting(struct list *list, const char *base, uint32_t most)
     rkc_chain_hold(&held, NULL);
 }
 
-/* Whatever lasts longer than anchors are kept has to be pinned in time. */
-static void pin_all(struct list *list, const char *base)
+static void extend_if_due(int chain, uint64_t now)
+{
+    struct rkc_chain *at = rkc_chain_at(chain);
+    if (RKC_UNLIKELY(rkc_chain_is_due(at, now)) && rkc_driver_get() &&
+        !atomic_load_explicit(&at->is_lost, memory_order_relaxed))
+        rkc_chain_extend(at);
+}
+
+/* Whatever lasts longer than anchors are kept has to be pinned in time, and its chain extended even
+ * if all that begins is of another. */
+static void pin_all(struct list *list, const char *base, uint64_t now)
 {
     struct rkc_chain *held = NULL;
+    for (uint32_t i = 0; i < list->n_open; i++)
+        extend_if_due(list->pair[list->open[i]].chain, now);
     for (uint32_t i = 0; i < list->n_open; i++)
         rkc_pair_pin(&list->pair[list->open[i]], base, &held);
     for (uint32_t i = list->first; i != NO_PAIR; i = list->pair[i].next)
@@ -184,15 +195,9 @@ static void poll(struct list *list, const char *base, uint64_t now, uint32_t mos
     poll_waiting(list, base, most);
     if (passed(list->pinned, now, rkc_timed_pin_ns)) {
         list->pinned = now;
-        pin_all(list, base);
+        pin_all(list, base, now);
     }
     rkc_capture_restrict(mode);
-}
-
-static void extend_if_due(int chain, uint64_t now)
-{
-    if (RKC_UNLIKELY(rkc_chain_is_due(rkc_chain_at(chain), now)) && rkc_driver_get())
-        rkc_chain_extend(rkc_chain_at(chain));
 }
 
 void rkc_timed_poll(struct rkc_thread *thread)
