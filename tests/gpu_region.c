@@ -291,6 +291,28 @@ static void test_lost(void)
     fakecuda_sticky(0);
 }
 
+/* The end of a run waits for the device, and not for ever. */
+static void test_drain(void)
+{
+    start(1);
+    CUstream stream = gpu_stream(CU_STREAM_NON_BLOCKING);
+    struct rkc_region *region = rkc_region_get("last");
+    fakecuda_virtual_clock(0);
+    visit(region, stream, 30 * MS);
+    rkc_timed_drain(60000 * (int64_t)MS);
+    is_int((int64_t)sum_of("last").visits, 1, "what the device still does is waited for");
+    fakecuda_hold(stream);
+    visit(region, stream, MS);
+    int64_t before_ns = rkc_clock_monotonic_ns();
+    rkc_timed_drain(50 * (int64_t)MS);
+    int64_t took_ns = rkc_clock_monotonic_ns() - before_ns;
+    ok(took_ns >= 50 * (int64_t)MS, "what it never ends for as long as was said");
+    is_int((int64_t)sum_of("last").unavailable[RKC_GPU_LOST], 1,
+           "and then it is lost, and counted");
+    fakecuda_release(stream);
+    fakecuda_virtual_clock(1);
+}
+
 static void test_no_context(void)
 {
     start(1);
@@ -470,6 +492,7 @@ int main(void)
     test_long("hours", 0);
     test_long("hours elsewhere", 1);
     test_lost();
+    test_drain();
     test_no_context();
     test_refused();
     test_crossing();
