@@ -130,6 +130,23 @@ static void test_overlap(void)
            "what two cover at once counts once");
 }
 
+/* Nothing keeps an end on another stream behind the begin. */
+static void test_other_stream(void)
+{
+    start(1);
+    CUstream busy = gpu_stream(CU_STREAM_NON_BLOCKING), idle = gpu_stream(CU_STREAM_NON_BLOCKING);
+    struct rkc_region *region = rkc_region_get("elsewhere");
+    for (uint64_t ms = 10; ms <= 1000; ms += 990) { /* in one float, and by positions */
+        fakecuda_launch(busy, ms * MS);
+        rkc_gpu_begin(region, busy);
+        rkc_gpu_end(region, idle);
+        fakecuda_advance(2 * ms * MS);
+    }
+    drain();
+    is_int((int64_t)sum_of("elsewhere").visits, 2, "an end may be on another stream");
+    is_int((int64_t)sum_of("elsewhere").ns, 0, "where it is before its begin there is no time");
+}
+
 static void test_scope(void)
 {
     start(1);
@@ -485,6 +502,7 @@ int main(void)
     rkc_region_get("first");
     test_visits();
     test_overlap();
+    test_other_stream();
     test_scope();
     test_pending();
     test_capture();

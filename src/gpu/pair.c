@@ -145,7 +145,7 @@ static int settle(struct rkc_pair *pair, const char *base)
     int status = rkc_driver_status(rkc_driver_table.event_elapsed(&ms, pair->begin, pair->end));
     if (status != 0)
         return status;
-    if (ms <= RKC_LINK_MAX_MS) {
+    if (ms >= -RKC_LINK_MAX_MS && ms <= RKC_LINK_MAX_MS) {
         rkc_tick_learn(&chain->timeline.tick, ms);
         ns = rkc_tick_round(&chain->timeline.tick, ms);
         if (!pair->is_pinned)
@@ -155,6 +155,8 @@ static int settle(struct rkc_pair *pair, const char *base)
     }
     if (status != 0)
         return status;
+    if (ns < 0) /* an end on another stream, which was there first */
+        ns = 0;
     struct rkc_position at = {.ns = pair->begin_ns};
     rkc_chain_cover(chain, pair->is_pinned ? &at : NULL, ns);
     book(pair->node, base, ns, blur_ns);
