@@ -308,6 +308,45 @@ static void test_lost(void)
     fakecuda_sticky(0);
 }
 
+/* What is pending is also settled by what has nothing to do with it. */
+static void test_fold(void)
+{
+    start(1);
+    CUstream stream = gpu_stream(CU_STREAM_NON_BLOCKING);
+    struct rkc_region *host = rkc_region_get("host");
+    visit(rkc_region_get("pending"), stream, MS);
+    fakecuda_advance(2 * MS);
+    usleep(2000);
+    for (int i = 0; i < 2 * RKC_RING_RECORDS; i++) {
+        rkc_region_begin(host);
+        rkc_region_end(host);
+    }
+    is_int((int64_t)sum_of("pending").visits, 1, "host regions settle what is pending");
+}
+
+/* More contexts than pairs, one after the other, as where a program resets its device. */
+static void test_many_contexts(void)
+{
+    enum { CONTEXTS = 40, EACH = 4 };
+    start(1);
+    rkc_timed_init(2 * EACH, 0);
+    struct rkc_region *region = rkc_region_get("in turn");
+    for (int i = 0; i < CONTEXTS; i++) {
+        CUcontext context;
+        cuCtxCreate_v2(&context, 0, 0);
+        CUstream stream = gpu_stream(CU_STREAM_NON_BLOCKING);
+        for (int k = 0; k < EACH; k++)
+            visit(region, stream, MS);
+        fakecuda_advance(10 * MS);
+        drain();
+        cuCtxDestroy_v2(context);
+    }
+    cuCtxSetCurrent(gpu_contexts[0]);
+    rkc_timed_init(4096, 0);
+    is_int((int64_t)sum_of("in turn").visits, CONTEXTS * EACH,
+           "what contexts leave behind does not use up what may be pending");
+}
+
 /* The end of a run waits for the device, and not for ever. */
 static void test_drain(void)
 {
@@ -510,6 +549,8 @@ int main(void)
     test_long("hours", 0);
     test_long("hours elsewhere", 1);
     test_lost();
+    test_fold();
+    test_many_contexts();
     test_drain();
     test_no_context();
     test_refused();

@@ -100,6 +100,42 @@ static void release(struct list *list, uint32_t index)
     list->free[pair->chain] = index;
 }
 
+static int make_events(int chain, struct rkc_pair *pair)
+{
+    CUcontext context = rkc_chain_at(chain)->context;
+    *pair = (struct rkc_pair){.chain = (int16_t)chain};
+    int status = rkc_context_new_event(context, 0, &pair->begin);
+    if (status != 0)
+        return status;
+    status = rkc_context_new_event(context, 0, &pair->end);
+    if (status != 0)
+        rkc_driver_status(rkc_driver_table.event_destroy(pair->begin));
+    return status;
+}
+
+/* Once all places are in use: a chain that has a free pair, or RKC_NO_CHAIN. */
+static int chain_to_spare(const struct list *list)
+{
+    for (int i = 0; i < RKC_CHAINS_MAX; i++)
+        if (list->free[i] != NO_PAIR)
+            return i;
+    return RKC_NO_CHAIN;
+}
+
+/* Take a chain's free pair away. Its context may be gone, and the events with it: what is known to
+ * be is left alone, and the driver refuses the rest. */
+static uint32_t take_from(struct list *list, int chain)
+{
+    uint32_t index = list->free[chain];
+    const struct rkc_pair *pair = &list->pair[index];
+    list->free[chain] = pair->next;
+    if (!atomic_load_explicit(&rkc_chain_at(chain)->is_lost, memory_order_relaxed)) {
+        rkc_driver_status(rkc_driver_table.event_destroy(pair->begin));
+        rkc_driver_status(rkc_driver_table.event_destroy(pair->end));
+    }
+    return index;
+}
+
 /* Take a pair of a chain; NO_PAIR with *status when there is none. */
 static uint32_t take(struct list *list, int chain, int *status)
 {
@@ -108,20 +144,15 @@ static uint32_t take(struct list *list, int chain, int *status)
         list->free[chain] = list->pair[index].next;
         return index;
     }
-    *status = RKC_ELIMIT;
-    if (list->used == list->capacity)
-        return NO_PAIR;
-    struct rkc_pair made = {.chain = (int16_t)chain};
-    *status = rkc_context_new_event(rkc_chain_at(chain)->context, 0, &made.begin);
+    int is_full = list->used == list->capacity;
+    int other = is_full ? chain_to_spare(list) : RKC_NO_CHAIN;
+    struct rkc_pair made;
+    *status = is_full && other == RKC_NO_CHAIN ? RKC_ELIMIT : make_events(chain, &made);
     if (*status != 0)
         return NO_PAIR;
-    *status = rkc_context_new_event(rkc_chain_at(chain)->context, 0, &made.end);
-    if (*status != 0) {
-        rkc_driver_status(rkc_driver_table.event_destroy(made.begin));
-        return NO_PAIR;
-    }
-    list->pair[list->used] = made;
-    return list->used++;
+    index = is_full ? take_from(list, other) : list->used++;
+    list->pair[index] = made;
+    return index;
 }
 
 /* ---- polling: the list's lock is held ---- */
@@ -203,10 +234,10 @@ static void poll(struct list *list, const char *base, uint64_t now, uint32_t mos
 void rkc_timed_poll(struct rkc_thread *thread)
 {
     struct list *list = thread->gpu;
-    uint64_t now = rkc_clock_ticks();
-    if (!list || (!list->waiting && !list->n_open) || !passed(list->polled, now, rkc_timed_poll_ns))
+    if (!list || (!list->waiting && !list->n_open))
         return;
-    if (!try_lock(list))
+    uint64_t now = rkc_clock_ticks();
+    if (!passed(list->polled, now, rkc_timed_poll_ns) || !try_lock(list))
         return;
     if (list->chain != RKC_NO_CHAIN)
         extend_if_due(list->chain, now);
