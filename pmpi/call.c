@@ -12,10 +12,14 @@ struct rkc_mpi_function rkc_mpi_functions[RKC_MPI_FUNCTIONS] = {
 #define FUNCTION(name) {name, RKC_NEVER_HOT, NULL},
 #define CALL(name, ...) FUNCTION("MPI_" #name)
 #define CALL_C(name, ...) FUNCTION("MPI_" #name) RKC_MPI_LARGE(FUNCTION("MPI_" #name "_c"))
+#define COLLECTIVE CALL
+#define COLLECTIVE_C CALL_C
 #define CALL_BY_HAND(name) FUNCTION("MPI_" #name)
 #include "mpi_calls.def"
 #undef CALL
 #undef CALL_C
+#undef COLLECTIVE
+#undef COLLECTIVE_C
 #undef CALL_BY_HAND
 #undef FUNCTION
 };

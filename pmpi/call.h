@@ -30,10 +30,14 @@
 enum rkc_mpi_id {
 #define CALL(name, ...) RKC_MPI_##name,
 #define CALL_C(name, ...) RKC_MPI_##name, RKC_MPI_LARGE(RKC_MPI_##name##_c,)
+#define COLLECTIVE CALL
+#define COLLECTIVE_C CALL_C
 #define CALL_BY_HAND(name) RKC_MPI_##name,
 #include "mpi_calls.def"
 #undef CALL
 #undef CALL_C
+#undef COLLECTIVE
+#undef COLLECTIVE_C
 #undef CALL_BY_HAND
     RKC_MPI_FUNCTIONS
 };

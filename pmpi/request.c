@@ -284,7 +284,7 @@ void rkc_request_post(const struct rkc_mpi_call *call, MPI_Request request,
         rkc_traffic_add(&traffic->sent, moved.sent);
     if (moved.received)
         rkc_traffic_add(&traffic->received, moved.received);
-    if (moved.how == RKC_MOVED_SIZED)
+    if ((moved.how & (RKC_MOVED_SIZED | RKC_MOVED_ARRIVES)) == RKC_MOVED_SIZED)
         rkc_traffic_size(traffic, moved.sent, moved.received, 1);
     if (RKC_UNLIKELY(!key))
         return;

@@ -221,66 +221,66 @@ static uint64_t sum_of(const struct rkc_blocks *blocks, int peers)
 
 /* ---- collectives ---- */
 
-struct rkc_moved rkc_mpi_broadcasts(MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm)
+struct rkc_bytes rkc_mpi_broadcasts(MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm)
 {
     enum role role = role_of(root, comm);
     uint64_t block = role == OUTSIDE ? 0 : rkc_mpi_bytes(count, type);
-    return role == ROOT ? rkc_moved(block, 0) : rkc_moved(0, block);
+    return role == ROOT ? RKC_BYTES(block, 0) : RKC_BYTES(0, block);
 }
 
-struct rkc_moved rkc_mpi_reduces(MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm)
+struct rkc_bytes rkc_mpi_reduces(MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm)
 {
     enum role role = role_of(root, comm);
     uint64_t block = role == OUTSIDE ? 0 : rkc_mpi_bytes(count, type);
-    return rkc_moved(root == MPI_ROOT ? 0 : block, role == ROOT ? block : 0);
+    return RKC_BYTES(root == MPI_ROOT ? 0 : block, role == ROOT ? block : 0);
 }
 
-struct rkc_moved rkc_mpi_combines_before(uint64_t block, MPI_Comm comm)
+struct rkc_bytes rkc_mpi_combines_before(uint64_t block, MPI_Comm comm)
 {
-    return rkc_moved(block, rank_in(comm) == 0 ? 0 : block);
+    return RKC_BYTES(block, rank_in(comm) == 0 ? 0 : block);
 }
 
-struct rkc_moved rkc_mpi_reduce_scatters(struct rkc_blocks blocks, MPI_Comm comm)
+struct rkc_bytes rkc_mpi_reduce_scatters(struct rkc_blocks blocks, MPI_Comm comm)
 {
-    return rkc_moved(sum_of(&blocks, size_of(comm)), block_of(&blocks, rank_in(comm)));
+    return RKC_BYTES(sum_of(&blocks, size_of(comm)), block_of(&blocks, rank_in(comm)));
 }
 
-struct rkc_moved rkc_mpi_reduce_scatters_block(uint64_t block, MPI_Comm comm)
+struct rkc_bytes rkc_mpi_reduce_scatters_block(uint64_t block, MPI_Comm comm)
 {
-    return rkc_moved((uint64_t)size_of(comm) * block, block);
+    return RKC_BYTES((uint64_t)size_of(comm) * block, block);
 }
 
-struct rkc_moved rkc_mpi_gathers(const void *sendbuf, MPI_Count count, MPI_Datatype type,
+struct rkc_bytes rkc_mpi_gathers(const void *sendbuf, MPI_Count count, MPI_Datatype type,
                                  struct rkc_blocks received, int root, MPI_Comm comm)
 {
     enum role role = role_of(root, comm);
     int sends = role == LEAF || (root != MPI_ROOT && role == ROOT && sendbuf != MPI_IN_PLACE);
-    return rkc_moved(sends ? rkc_mpi_bytes(count, type) : 0,
+    return RKC_BYTES(sends ? rkc_mpi_bytes(count, type) : 0,
                      role == ROOT ? sum_of(&received, peers_in(comm)) : 0);
 }
 
-struct rkc_moved rkc_mpi_scatters(struct rkc_blocks sent, const void *recvbuf, MPI_Count count,
+struct rkc_bytes rkc_mpi_scatters(struct rkc_blocks sent, const void *recvbuf, MPI_Count count,
                                   MPI_Datatype type, int root, MPI_Comm comm)
 {
     enum role role = role_of(root, comm);
     int receives = role == LEAF || (root != MPI_ROOT && role == ROOT && recvbuf != MPI_IN_PLACE);
-    return rkc_moved(role == ROOT ? sum_of(&sent, peers_in(comm)) : 0,
+    return RKC_BYTES(role == ROOT ? sum_of(&sent, peers_in(comm)) : 0,
                      receives ? rkc_mpi_bytes(count, type) : 0);
 }
 
-struct rkc_moved rkc_mpi_allgathers(const void *sendbuf, MPI_Count count, MPI_Datatype type,
+struct rkc_bytes rkc_mpi_allgathers(const void *sendbuf, MPI_Count count, MPI_Datatype type,
                                     struct rkc_blocks received, MPI_Comm comm)
 {
     uint64_t block = sendbuf == MPI_IN_PLACE ? block_of(&received, rank_in(comm))
                                              : rkc_mpi_bytes(count, type);
-    return rkc_moved(block, sum_of(&received, peers_in(comm)));
+    return RKC_BYTES(block, sum_of(&received, peers_in(comm)));
 }
 
-struct rkc_moved rkc_mpi_alltoalls(const void *sendbuf, struct rkc_blocks sent,
+struct rkc_bytes rkc_mpi_alltoalls(const void *sendbuf, struct rkc_blocks sent,
                                    struct rkc_blocks received, MPI_Comm comm)
 {
     int peers = peers_in(comm);
-    return rkc_moved(sum_of(sendbuf == MPI_IN_PLACE ? &received : &sent, peers),
+    return RKC_BYTES(sum_of(sendbuf == MPI_IN_PLACE ? &received : &sent, peers),
                      sum_of(&received, peers));
 }
 
@@ -329,21 +329,21 @@ static uint64_t sum_there(const struct rkc_blocks *blocks, const struct neighbor
     return sum;
 }
 
-struct rkc_moved rkc_mpi_neighbor_gathers(MPI_Count count, MPI_Datatype type,
+struct rkc_bytes rkc_mpi_neighbor_gathers(MPI_Count count, MPI_Datatype type,
                                           struct rkc_blocks received, MPI_Comm comm)
 {
     struct neighbors neighbors = neighbors_in(comm);
     int i = 0;
     while (i < neighbors.targets && !is_there(&neighbors, i))
         i++;
-    return rkc_moved(i < neighbors.targets ? rkc_mpi_bytes(count, type) : 0,
+    return RKC_BYTES(i < neighbors.targets ? rkc_mpi_bytes(count, type) : 0,
                      sum_there(&received, &neighbors, neighbors.sources));
 }
 
-struct rkc_moved rkc_mpi_neighbor_alltoalls(struct rkc_blocks sent, struct rkc_blocks received,
+struct rkc_bytes rkc_mpi_neighbor_alltoalls(struct rkc_blocks sent, struct rkc_blocks received,
                                             MPI_Comm comm)
 {
     struct neighbors neighbors = neighbors_in(comm);
-    return rkc_moved(sum_there(&sent, &neighbors, neighbors.targets),
+    return RKC_BYTES(sum_there(&sent, &neighbors, neighbors.targets),
                      sum_there(&received, &neighbors, neighbors.sources));
 }

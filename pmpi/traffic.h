@@ -1,10 +1,10 @@
 /* traffic.h - what an MPI call moves: the words of the last column of mpi_calls.def.
  *
  * All numbers are bytes of payload of this rank: count times the size of the datatype, not its
- * extent, in 64 bits. They follow from the arguments; what is received by point-to-point calls
- * is what the status says has arrived. A rank's own block counts like any other. A call that
- * fails moves nothing, and nothing moves to or from MPI_PROC_NULL. Arguments that the standard
- * calls not significant are never looked at.
+ * extent, in 64 bits. They follow from the arguments; what is received by point-to-point calls,
+ * and what a file took or gave, is what the status says. A rank's own block counts like any
+ * other. A call that fails moves nothing, and nothing moves to or from MPI_PROC_NULL. Arguments
+ * that the standard calls not significant are never looked at.
  *
  * One word says when:
  *
@@ -15,8 +15,9 @@
  *   PLANS(request, data) persistent: nothing at the call; what is sent at each MPI_Start,
  *                        what is received at each completion, booked to the call of MPI_Start
  *
- * and one says what. "Block" is count times size of the call's own arguments; n is the size
- * of the communicator, of the remote group if it has two.
+ * and one says what, with the call's own arguments: the buffers, whose memory may be asked about,
+ * and whom it goes to. "Block" is count times size; n is the size of the communicator, of the
+ * remote group if it has two.
  *
  *   word                  sent                            received
  *   SENDS                 the block                       -
@@ -25,10 +26,10 @@
  *   ARRIVES               -                               what arrived, known at completion
  *   SENDS_AND_ARRIVES     the block                       what arrived, known at completion
  *   TAKES                 -                               the block
- *   SYNCHRONIZES          nothing, and no entry among the sizes
+ *   MEETS, SYNCHRONIZES   nothing, and no entry among the sizes
  *   BROADCASTS            root: the block                 others: the block
  *   REDUCES               the block                       root: the block
- *   COMBINES              the block                       the block
+ *   COMBINES, SCANS       the block                       the block
  *   COMBINES_BEFORE       the block                       the block; rank 0 nothing
  *   REDUCE_SCATTERS       all blocks of the own group     the own block
  *   GATHERS               the block; in place nothing     root: n blocks
@@ -37,11 +38,22 @@
  *   ALLTOALLS             n blocks                        n blocks
  *   NEIGHBOR_GATHERS      the block, if it has a target   a block from each source
  *   NEIGHBOR_ALLTOALLS    a block to each target          a block from each source
+ *   PUTS                  the origin's block              -
+ *   GETS                  -                               the origin's block
+ *   FETCHES               the origin's block; with        the result's block
+ *                         MPI_NO_OP nothing
+ *   SWAPS                 two elements: the value, and    one element
+ *                         the one to compare with
+ *   WRITES, READS         what the file took              what the file gave
+ *   WRITES_LATER          the block                       -
+ *   READS_LATER           -                               what the file gave
+ *   PACKS, UNPACKS        the block, packed               the block, unpacked
  *
  * _V sums over blocks of different counts, _W of different types. In place, the block sent by
  * ALLGATHERS and ALLTOALLS is that of the receiving side. Between two groups the rank that
  * gives MPI_ROOT is the root and sends (BROADCASTS, SCATTERS) or receives (REDUCES, GATHERS)
- * alone; one that gives MPI_PROC_NULL moves nothing.
+ * alone; one that gives MPI_PROC_NULL moves nothing. Of split file operations the call that ends
+ * them moves the data.
  *
  * Each operation that moves data, or may, is one entry in the histogram of sizes, with the
  * larger of what it sent and received: at the call, or at completion where that brings data.
@@ -52,13 +64,30 @@
 #include "call.h"
 
 enum {
-    RKC_MOVED_SIZED = 1,   /* an entry in the histogram of sizes */
-    RKC_MOVED_ARRIVES = 2, /* received: what the status at completion says */
+    RKC_MOVED_SIZED = 1,    /* an entry in the histogram of sizes */
+    RKC_MOVED_ARRIVES = 2,  /* received: what the status at completion says */
+    RKC_MOVED_MESSAGE = 4,  /* sent: a message to `peer` of `comm` or `win` */
+    RKC_MOVED_FETCHED = 8,  /* received: a message from `peer` of `win` that it knows nothing of */
+    RKC_MOVED_TOGETHER = 16 /* a collective of `comm` that nobody leaves before all have come */
+};
+
+/* A buffer: `count` of them is not 0. */
+struct rkc_side {
+    const void *address; /* NULL with MPI_DATATYPE_NULL: there is none */
+    MPI_Datatype type;   /* MPI_DATATYPE_NULL: the address is that of the data */
 };
 
 struct rkc_moved {
     uint64_t sent, received;
     unsigned how;
+    int peer;
+    MPI_Comm comm;
+    MPI_Win win; /* MPI_WIN_NULL: `peer` is a rank of `comm` */
+    struct rkc_side from, to;
+};
+
+struct rkc_bytes {
+    uint64_t sent, received;
 };
 
 /* Bytes in an element: not of MPI_DATATYPE_NULL, which has 0. */
@@ -77,10 +106,12 @@ static inline uint64_t rkc_mpi_sends(MPI_Count count, MPI_Datatype type, int pee
     return peer == MPI_PROC_NULL ? 0 : rkc_mpi_bytes(count, type);
 }
 
-static inline struct rkc_moved rkc_moved(uint64_t sent, uint64_t received)
+static inline struct rkc_side rkc_side(const void *address, MPI_Datatype type)
 {
-    return (struct rkc_moved){sent, received, RKC_MOVED_SIZED};
+    return (struct rkc_side){address, type};
 }
+
+#define RKC_NO_SIDE rkc_side(NULL, MPI_DATATYPE_NULL)
 
 /* One block for each peer. */
 struct rkc_blocks {
@@ -91,23 +122,74 @@ struct rkc_blocks {
     MPI_Datatype type;
 };
 
-struct rkc_moved rkc_mpi_broadcasts(MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm);
-struct rkc_moved rkc_mpi_reduces(MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm);
-struct rkc_moved rkc_mpi_combines_before(uint64_t block, MPI_Comm comm);
-struct rkc_moved rkc_mpi_reduce_scatters(struct rkc_blocks blocks, MPI_Comm comm);
-struct rkc_moved rkc_mpi_reduce_scatters_block(uint64_t block, MPI_Comm comm);
-struct rkc_moved rkc_mpi_gathers(const void *sendbuf, MPI_Count count, MPI_Datatype type,
+struct rkc_bytes rkc_mpi_broadcasts(MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm);
+struct rkc_bytes rkc_mpi_reduces(MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm);
+struct rkc_bytes rkc_mpi_combines_before(uint64_t block, MPI_Comm comm);
+struct rkc_bytes rkc_mpi_reduce_scatters(struct rkc_blocks blocks, MPI_Comm comm);
+struct rkc_bytes rkc_mpi_reduce_scatters_block(uint64_t block, MPI_Comm comm);
+struct rkc_bytes rkc_mpi_gathers(const void *sendbuf, MPI_Count count, MPI_Datatype type,
                                  struct rkc_blocks received, int root, MPI_Comm comm);
-struct rkc_moved rkc_mpi_scatters(struct rkc_blocks sent, const void *recvbuf, MPI_Count count,
+struct rkc_bytes rkc_mpi_scatters(struct rkc_blocks sent, const void *recvbuf, MPI_Count count,
                                   MPI_Datatype type, int root, MPI_Comm comm);
-struct rkc_moved rkc_mpi_allgathers(const void *sendbuf, MPI_Count count, MPI_Datatype type,
+struct rkc_bytes rkc_mpi_allgathers(const void *sendbuf, MPI_Count count, MPI_Datatype type,
                                     struct rkc_blocks received, MPI_Comm comm);
-struct rkc_moved rkc_mpi_alltoalls(const void *sendbuf, struct rkc_blocks sent,
+struct rkc_bytes rkc_mpi_alltoalls(const void *sendbuf, struct rkc_blocks sent,
                                    struct rkc_blocks received, MPI_Comm comm);
-struct rkc_moved rkc_mpi_neighbor_gathers(MPI_Count count, MPI_Datatype type,
+struct rkc_bytes rkc_mpi_neighbor_gathers(MPI_Count count, MPI_Datatype type,
                                           struct rkc_blocks received, MPI_Comm comm);
-struct rkc_moved rkc_mpi_neighbor_alltoalls(struct rkc_blocks sent, struct rkc_blocks received,
+struct rkc_bytes rkc_mpi_neighbor_alltoalls(struct rkc_blocks sent, struct rkc_blocks received,
                                             MPI_Comm comm);
+
+static inline struct rkc_moved rkc_moved(struct rkc_bytes bytes, unsigned how,
+                                         struct rkc_side from, struct rkc_side to)
+{
+    return (struct rkc_moved){.sent = bytes.sent,
+                              .received = bytes.received,
+                              .how = how | RKC_MOVED_SIZED,
+                              .peer = MPI_PROC_NULL,
+                              .comm = MPI_COMM_NULL,
+                              .win = MPI_WIN_NULL,
+                              .from = from,
+                              .to = to};
+}
+
+static inline struct rkc_moved rkc_moved_by_message(struct rkc_moved moved, int peer,
+                                                    MPI_Comm comm)
+{
+    moved.how |= peer == MPI_PROC_NULL ? 0 : (unsigned)RKC_MOVED_MESSAGE;
+    moved.peer = peer;
+    moved.comm = comm;
+    return moved;
+}
+
+static inline struct rkc_moved rkc_moved_in_window(struct rkc_moved moved, unsigned how, int peer,
+                                                   MPI_Win win)
+{
+    moved.how |= peer == MPI_PROC_NULL ? 0 : how;
+    moved.peer = peer;
+    moved.win = win;
+    return moved;
+}
+
+static inline struct rkc_moved rkc_moved_together(struct rkc_moved moved, MPI_Comm comm)
+{
+    moved.how |= RKC_MOVED_TOGETHER;
+    moved.comm = comm;
+    return moved;
+}
+
+/* The origin's arguments of a fetch that changes nothing are not significant. */
+static inline struct rkc_moved rkc_moved_fetch(uint64_t received, const void *origin,
+                                               MPI_Count count, MPI_Datatype type,
+                                               struct rkc_side to, int target, MPI_Op op,
+                                               MPI_Win win)
+{
+    uint64_t sent = op == MPI_NO_OP ? 0 : rkc_mpi_sends(count, type, target);
+    struct rkc_side from = op == MPI_NO_OP ? RKC_NO_SIDE : rkc_side(origin, type);
+    return rkc_moved_in_window(rkc_moved((struct rkc_bytes){sent, received}, 0, from, to),
+                               RKC_MOVED_FETCHED | (op == MPI_NO_OP ? 0 : RKC_MOVED_MESSAGE),
+                               target, win);
+}
 
 /* Blocks of one count, of many, of many types. */
 #define RKC_SAME(count, type) ((struct rkc_blocks){NULL, 0, count, NULL, type})
@@ -115,52 +197,149 @@ struct rkc_moved rkc_mpi_neighbor_alltoalls(struct rkc_blocks sent, struct rkc_b
 #define RKC_TYPED(counts, types) \
     ((struct rkc_blocks){counts, sizeof *(counts), 0, types, MPI_DATATYPE_NULL})
 
-#define SENDS(count, type, peer) rkc_moved(rkc_mpi_sends(count, type, peer), 0)
-#define RECEIVES(status) rkc_moved(0, rkc_mpi_arrived(status))
-#define EXCHANGES(count, type, peer, status) \
-    rkc_moved(rkc_mpi_sends(count, type, peer), rkc_mpi_arrived(status))
-#define ARRIVES ((struct rkc_moved){0, 0, RKC_MOVED_SIZED | RKC_MOVED_ARRIVES})
-#define SENDS_AND_ARRIVES(count, type, peer) \
-    ((struct rkc_moved){rkc_mpi_sends(count, type, peer), 0, RKC_MOVED_SIZED | RKC_MOVED_ARRIVES})
-#define TAKES(count, type, peer) rkc_moved(0, rkc_mpi_sends(count, type, peer))
-#define SYNCHRONIZES ((struct rkc_moved){0, 0, 0})
-#define BROADCASTS rkc_mpi_broadcasts
-#define REDUCES rkc_mpi_reduces
-#define COMBINES(count, type) \
-    rkc_moved(rkc_mpi_bytes(count, type), rkc_mpi_bytes(count, type))
-#define COMBINES_BEFORE(count, type, comm) \
-    rkc_mpi_combines_before(rkc_mpi_bytes(count, type), comm)
-#define REDUCE_SCATTERS(counts, type, comm) rkc_mpi_reduce_scatters(RKC_EACH(counts, type), comm)
-#define REDUCE_SCATTERS_BLOCK(count, type, comm) \
-    rkc_mpi_reduce_scatters_block(rkc_mpi_bytes(count, type), comm)
-#define GATHERS(sendbuf, count, type, rcount, rtype, root, comm) \
-    rkc_mpi_gathers(sendbuf, count, type, RKC_SAME(rcount, rtype), root, comm)
-#define GATHERS_V(sendbuf, count, type, rcounts, rtype, root, comm) \
-    rkc_mpi_gathers(sendbuf, count, type, RKC_EACH(rcounts, rtype), root, comm)
-#define SCATTERS(scount, stype, recvbuf, count, type, root, comm) \
-    rkc_mpi_scatters(RKC_SAME(scount, stype), recvbuf, count, type, root, comm)
-#define SCATTERS_V(scounts, stype, recvbuf, count, type, root, comm) \
-    rkc_mpi_scatters(RKC_EACH(scounts, stype), recvbuf, count, type, root, comm)
-#define ALLGATHERS(sendbuf, count, type, rcount, rtype, comm) \
-    rkc_mpi_allgathers(sendbuf, count, type, RKC_SAME(rcount, rtype), comm)
-#define ALLGATHERS_V(sendbuf, count, type, rcounts, rtype, comm) \
-    rkc_mpi_allgathers(sendbuf, count, type, RKC_EACH(rcounts, rtype), comm)
-#define ALLTOALLS(sendbuf, scount, stype, rcount, rtype, comm) \
-    rkc_mpi_alltoalls(sendbuf, RKC_SAME(scount, stype), RKC_SAME(rcount, rtype), comm)
-#define ALLTOALLS_V(sendbuf, scounts, stype, rcounts, rtype, comm) \
-    rkc_mpi_alltoalls(sendbuf, RKC_EACH(scounts, stype), RKC_EACH(rcounts, rtype), comm)
-#define ALLTOALLS_W(sendbuf, scounts, stypes, rcounts, rtypes, comm) \
-    rkc_mpi_alltoalls(sendbuf, RKC_TYPED(scounts, stypes), RKC_TYPED(rcounts, rtypes), comm)
-#define NEIGHBOR_GATHERS(count, type, rcount, rtype, comm) \
-    rkc_mpi_neighbor_gathers(count, type, RKC_SAME(rcount, rtype), comm)
-#define NEIGHBOR_GATHERS_V(count, type, rcounts, rtype, comm) \
-    rkc_mpi_neighbor_gathers(count, type, RKC_EACH(rcounts, rtype), comm)
-#define NEIGHBOR_ALLTOALLS(scount, stype, rcount, rtype, comm) \
-    rkc_mpi_neighbor_alltoalls(RKC_SAME(scount, stype), RKC_SAME(rcount, rtype), comm)
-#define NEIGHBOR_ALLTOALLS_V(scounts, stype, rcounts, rtype, comm) \
-    rkc_mpi_neighbor_alltoalls(RKC_EACH(scounts, stype), RKC_EACH(rcounts, rtype), comm)
-#define NEIGHBOR_ALLTOALLS_W(scounts, stypes, rcounts, rtypes, comm) \
-    rkc_mpi_neighbor_alltoalls(RKC_TYPED(scounts, stypes), RKC_TYPED(rcounts, rtypes), comm)
+#define RKC_BYTES(sent, received) ((struct rkc_bytes){sent, received})
+#define RKC_IF_ANY(count, address, type) ((count) > 0 ? rkc_side(address, type) : RKC_NO_SIDE)
+/* With types of their own for each peer, where the data begins is not asked. */
+#define RKC_UNTYPED(address) rkc_side(address, MPI_DATATYPE_NULL)
+
+/* Point-to-point. */
+#define SENDS(buf, count, type, dest, comm)                                           \
+    rkc_moved_by_message(rkc_moved(RKC_BYTES(rkc_mpi_sends(count, type, dest), 0), 0, \
+                                   rkc_side(buf, type), RKC_NO_SIDE),                 \
+                         dest, comm)
+#define RECEIVES(buf, type, status) \
+    rkc_moved(RKC_BYTES(0, rkc_mpi_arrived(status)), 0, RKC_NO_SIDE, rkc_side(buf, type))
+#define EXCHANGES(sbuf, scount, stype, dest, rbuf, rtype, comm, status)                      \
+    rkc_moved_by_message(                                                                    \
+        rkc_moved(RKC_BYTES(rkc_mpi_sends(scount, stype, dest), rkc_mpi_arrived(status)), 0, \
+                  rkc_side(sbuf, stype), rkc_side(rbuf, rtype)),                             \
+        dest, comm)
+#define ARRIVES(buf, count, type) \
+    rkc_moved(RKC_BYTES(0, 0), RKC_MOVED_ARRIVES, RKC_NO_SIDE, RKC_IF_ANY(count, buf, type))
+#define SENDS_AND_ARRIVES(sbuf, scount, stype, dest, rbuf, rcount, rtype, comm)      \
+    rkc_moved_by_message(rkc_moved(RKC_BYTES(rkc_mpi_sends(scount, stype, dest), 0), \
+                                   RKC_MOVED_ARRIVES, rkc_side(sbuf, stype),         \
+                                   RKC_IF_ANY(rcount, rbuf, rtype)),                 \
+                         dest, comm)
+#define TAKES(buf, count, type, source)                                         \
+    rkc_moved(RKC_BYTES(0, rkc_mpi_sends(count, type, source)), 0, RKC_NO_SIDE, \
+              rkc_side(buf, type))
+
+/* Collective. */
+#define MEETS(comm)                                                             \
+    ((struct rkc_moved){.how = RKC_MOVED_TOGETHER, .peer = MPI_PROC_NULL,       \
+                        .comm = comm, .win = MPI_WIN_NULL, .from = RKC_NO_SIDE, \
+                        .to = RKC_NO_SIDE})
+#define SYNCHRONIZES                                                  \
+    ((struct rkc_moved){.peer = MPI_PROC_NULL, .comm = MPI_COMM_NULL, \
+                        .win = MPI_WIN_NULL, .from = RKC_NO_SIDE, .to = RKC_NO_SIDE})
+#define BROADCASTS(buf, count, type, root, comm)                                   \
+    rkc_moved(rkc_mpi_broadcasts(count, type, root, comm), 0, rkc_side(buf, type), \
+              rkc_side(buf, type))
+#define REDUCES(sendbuf, recvbuf, count, type, root, comm)                          \
+    rkc_moved(rkc_mpi_reduces(count, type, root, comm), 0, rkc_side(sendbuf, type), \
+              rkc_side(recvbuf, type))
+#define SCANS(sendbuf, recvbuf, count, type, comm)                                  \
+    rkc_moved(RKC_BYTES(rkc_mpi_bytes(count, type), rkc_mpi_bytes(count, type)), 0, \
+              rkc_side(sendbuf, type), rkc_side(recvbuf, type))
+#define COMBINES(sendbuf, recvbuf, count, type, comm) \
+    rkc_moved_together(SCANS(sendbuf, recvbuf, count, type, comm), comm)
+#define COMBINES_BEFORE(sendbuf, recvbuf, count, type, comm)                \
+    rkc_moved(rkc_mpi_combines_before(rkc_mpi_bytes(count, type), comm), 0, \
+              rkc_side(sendbuf, type), rkc_side(recvbuf, type))
+#define REDUCE_SCATTERS(sendbuf, recvbuf, counts, type, comm)                              \
+    rkc_moved_together(rkc_moved(rkc_mpi_reduce_scatters(RKC_EACH(counts, type), comm), 0, \
+                                 rkc_side(sendbuf, type), rkc_side(recvbuf, type)),        \
+                       comm)
+#define REDUCE_SCATTERS_BLOCK(sendbuf, recvbuf, count, type, comm)                    \
+    rkc_moved_together(                                                               \
+        rkc_moved(rkc_mpi_reduce_scatters_block(rkc_mpi_bytes(count, type), comm), 0, \
+                  rkc_side(sendbuf, type), rkc_side(recvbuf, type)),                  \
+        comm)
+#define GATHERS(sbuf, scount, stype, rbuf, rcount, rtype, root, comm)                       \
+    rkc_moved(rkc_mpi_gathers(sbuf, scount, stype, RKC_SAME(rcount, rtype), root, comm), 0, \
+              rkc_side(sbuf, stype), rkc_side(rbuf, rtype))
+#define GATHERS_V(sbuf, scount, stype, rbuf, rcounts, rtype, root, comm)                     \
+    rkc_moved(rkc_mpi_gathers(sbuf, scount, stype, RKC_EACH(rcounts, rtype), root, comm), 0, \
+              rkc_side(sbuf, stype), rkc_side(rbuf, rtype))
+#define SCATTERS(sbuf, scount, stype, rbuf, rcount, rtype, root, comm)                       \
+    rkc_moved(rkc_mpi_scatters(RKC_SAME(scount, stype), rbuf, rcount, rtype, root, comm), 0, \
+              rkc_side(sbuf, stype), rkc_side(rbuf, rtype))
+#define SCATTERS_V(sbuf, scounts, stype, rbuf, rcount, rtype, root, comm)                     \
+    rkc_moved(rkc_mpi_scatters(RKC_EACH(scounts, stype), rbuf, rcount, rtype, root, comm), 0, \
+              rkc_side(sbuf, stype), rkc_side(rbuf, rtype))
+#define ALLGATHERS(sbuf, scount, stype, rbuf, rcount, rtype, comm)                           \
+    rkc_moved_together(                                                                      \
+        rkc_moved(rkc_mpi_allgathers(sbuf, scount, stype, RKC_SAME(rcount, rtype), comm), 0, \
+                  rkc_side(sbuf, stype), rkc_side(rbuf, rtype)),                             \
+        comm)
+#define ALLGATHERS_V(sbuf, scount, stype, rbuf, rcounts, rtype, comm)                         \
+    rkc_moved_together(                                                                       \
+        rkc_moved(rkc_mpi_allgathers(sbuf, scount, stype, RKC_EACH(rcounts, rtype), comm), 0, \
+                  rkc_side(sbuf, stype), rkc_side(rbuf, rtype)),                              \
+        comm)
+#define ALLTOALLS(sbuf, scount, stype, rbuf, rcount, rtype, comm)                  \
+    rkc_moved_together(rkc_moved(rkc_mpi_alltoalls(sbuf, RKC_SAME(scount, stype),  \
+                                                   RKC_SAME(rcount, rtype), comm), \
+                                 0, rkc_side(sbuf, stype), rkc_side(rbuf, rtype)), \
+                       comm)
+#define ALLTOALLS_V(sbuf, scounts, stype, rbuf, rcounts, rtype, comm)               \
+    rkc_moved_together(rkc_moved(rkc_mpi_alltoalls(sbuf, RKC_EACH(scounts, stype),  \
+                                                   RKC_EACH(rcounts, rtype), comm), \
+                                 0, rkc_side(sbuf, stype), rkc_side(rbuf, rtype)),  \
+                       comm)
+#define ALLTOALLS_W(sbuf, scounts, stypes, rbuf, rcounts, rtypes, comm)               \
+    rkc_moved_together(rkc_moved(rkc_mpi_alltoalls(sbuf, RKC_TYPED(scounts, stypes),  \
+                                                   RKC_TYPED(rcounts, rtypes), comm), \
+                                 0, RKC_UNTYPED(sbuf), RKC_UNTYPED(rbuf)),            \
+                       comm)
+#define NEIGHBOR_GATHERS(sbuf, scount, stype, rbuf, rcount, rtype, comm)                 \
+    rkc_moved(rkc_mpi_neighbor_gathers(scount, stype, RKC_SAME(rcount, rtype), comm), 0, \
+              rkc_side(sbuf, stype), rkc_side(rbuf, rtype))
+#define NEIGHBOR_GATHERS_V(sbuf, scount, stype, rbuf, rcounts, rtype, comm)               \
+    rkc_moved(rkc_mpi_neighbor_gathers(scount, stype, RKC_EACH(rcounts, rtype), comm), 0, \
+              rkc_side(sbuf, stype), rkc_side(rbuf, rtype))
+#define NEIGHBOR_ALLTOALLS(sbuf, scount, stype, rbuf, rcount, rtype, comm)                     \
+    rkc_moved(                                                                                 \
+        rkc_mpi_neighbor_alltoalls(RKC_SAME(scount, stype), RKC_SAME(rcount, rtype), comm), 0, \
+        rkc_side(sbuf, stype), rkc_side(rbuf, rtype))
+#define NEIGHBOR_ALLTOALLS_V(sbuf, scounts, stype, rbuf, rcounts, rtype, comm)                   \
+    rkc_moved(                                                                                   \
+        rkc_mpi_neighbor_alltoalls(RKC_EACH(scounts, stype), RKC_EACH(rcounts, rtype), comm), 0, \
+        rkc_side(sbuf, stype), rkc_side(rbuf, rtype))
+#define NEIGHBOR_ALLTOALLS_W(sbuf, scounts, stypes, rbuf, rcounts, rtypes, comm) \
+    rkc_moved(rkc_mpi_neighbor_alltoalls(RKC_TYPED(scounts, stypes),             \
+                                         RKC_TYPED(rcounts, rtypes), comm),      \
+              0, RKC_UNTYPED(sbuf), RKC_UNTYPED(rbuf))
+
+/* One-sided. */
+#define PUTS(buf, count, type, target, win)                                            \
+    rkc_moved_in_window(rkc_moved(RKC_BYTES(rkc_mpi_sends(count, type, target), 0), 0, \
+                                  rkc_side(buf, type), RKC_NO_SIDE),                   \
+                        RKC_MOVED_MESSAGE, target, win)
+#define GETS(buf, count, type, target, win)                                            \
+    rkc_moved_in_window(rkc_moved(RKC_BYTES(0, rkc_mpi_sends(count, type, target)), 0, \
+                                  RKC_NO_SIDE, rkc_side(buf, type)),                   \
+                        RKC_MOVED_FETCHED, target, win)
+#define FETCHES(obuf, ocount, otype, rbuf, rcount, rtype, target, op, win)     \
+    rkc_moved_fetch(rkc_mpi_sends(rcount, rtype, target), obuf, ocount, otype, \
+                    rkc_side(rbuf, rtype), target, op, win)
+#define SWAPS(obuf, cbuf, rbuf, type, target, win)                                \
+    rkc_moved_in_window(rkc_moved(RKC_BYTES(rkc_mpi_sends(2, type, target),       \
+                                            rkc_mpi_sends(1, type, target)),      \
+                                  0, rkc_side(obuf, type), rkc_side(rbuf, type)), \
+                        RKC_MOVED_MESSAGE | RKC_MOVED_FETCHED, target, win)
+
+/* Files and packing. */
+#define WRITES(buf, type, status) \
+    rkc_moved(RKC_BYTES(rkc_mpi_arrived(status), 0), 0, rkc_side(buf, type), RKC_NO_SIDE)
+#define READS RECEIVES
+#define WRITES_LATER(buf, count, type) \
+    rkc_moved(RKC_BYTES(rkc_mpi_bytes(count, type), 0), 0, rkc_side(buf, type), RKC_NO_SIDE)
+#define READS_LATER ARRIVES
+#define PACKS WRITES_LATER
+#define UNPACKS(buf, count, type) \
+    rkc_moved(RKC_BYTES(0, rkc_mpi_bytes(count, type)), 0, RKC_NO_SIDE, rkc_side(buf, type))
 
 /* A counter of traffic; `n` may be a negative number in two's complement. */
 static inline void rkc_traffic_add(_Atomic uint64_t *counter, uint64_t n)

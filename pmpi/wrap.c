@@ -26,11 +26,12 @@
                         default: (const int *)NULL))
 
 /* Flattened: the compiler would share the hot path among functions, at the cost of calling it. */
-#define WRAP(name, params, args, traffic)                        \
+#define WRAP_AFTER(before, name, params, args, traffic)          \
     __attribute__((flatten)) RKC_API int MPI_##name params       \
     {                                                            \
         struct rkc_mpi_call call;                                \
         rkc_mpi_enter(&call, RKC_MPI_FUNCTION(name));            \
+        before;                                                  \
         int rc = PMPI_##name args;                               \
         rkc_mpi_leave(&call, RKC_MPI_FUNCTION(name));            \
         if (RKC_LIKELY(rc == MPI_SUCCESS)) {                     \
@@ -38,9 +39,13 @@
         }                                                        \
         return rc;                                               \
     }
+#define WRAP(name, params, args, traffic) WRAP_AFTER((void)0, name, params, args, traffic)
+#define WRAP_COLLECTIVE(name, params, args, traffic) WRAP_AFTER((void)0, name, params, args, traffic)
 
 #define CALL WRAP
 #define CALL_C WRAP
+#define COLLECTIVE WRAP_COLLECTIVE
+#define COLLECTIVE_C WRAP_COLLECTIVE
 #define CALL_BY_HAND(name)
 #define COUNT int
 #define DISPL int
@@ -48,6 +53,8 @@
 #include "mpi_calls.def"
 #undef CALL
 #undef CALL_C
+#undef COLLECTIVE
+#undef COLLECTIVE_C
 #undef COUNT
 #undef DISPL
 #undef EXTENT
@@ -56,6 +63,8 @@
 #ifdef RKC_HAVE_MPI_LARGE_COUNT
 #define CALL(name, params, args, traffic)
 #define CALL_C(name, params, args, traffic) WRAP(name##_c, params, args, traffic)
+#define COLLECTIVE(name, params, args, traffic)
+#define COLLECTIVE_C(name, params, args, traffic) WRAP_COLLECTIVE(name##_c, params, args, traffic)
 #define COUNT MPI_Count
 #define DISPL MPI_Aint
 #define EXTENT MPI_Count
