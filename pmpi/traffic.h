@@ -372,6 +372,8 @@ static inline struct rkc_traffic *rkc_traffic_of(const struct rkc_mpi_call *call
 /* Book what a recorded call has moved. */
 static inline void rkc_traffic_book(const struct rkc_mpi_call *call, struct rkc_moved moved)
 {
+    if (!(moved.how & RKC_MOVED_SIZED))
+        return;
     struct rkc_traffic *traffic = rkc_traffic_of(call);
     if (RKC_UNLIKELY(!traffic))
         return;
