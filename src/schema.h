@@ -96,6 +96,22 @@ enum rkc_region_kind {
     RKC_REGION_KINDS
 };
 
+/* Kinds of memory that MPI reads from or writes to: X(id, name, description). */
+#define RKC_KIND_LIST(X)                                                                      \
+    X(NONE, "none", "no buffer on that side")                                                 \
+    X(HOST, "host", "memory of the host that the GPU's driver does not know")                 \
+    X(PINNED, "pinned", "memory of the host that was allocated by or registered with it")     \
+    X(DEVICE, "device", "memory of a device")                                                 \
+    X(MANAGED, "managed", "managed memory, whose pages move between host and devices")        \
+    X(UNKNOWN, "unknown", "the GPU's driver did not tell")
+
+enum rkc_memory_kind {
+#define RKC_KIND_ENUM(id, name, description) RKC_KIND_##id,
+    RKC_KIND_LIST(RKC_KIND_ENUM)
+#undef RKC_KIND_ENUM
+    RKC_KINDS
+};
+
 /* How a process ended, as far as its image knows. */
 #define RKC_STATE_LIST(X)     \
     X(RUNNING, "running")     \

@@ -5,6 +5,7 @@
 #include <rankclock/rankclock.h>
 
 #include "gpu/driver.h"
+#include "gpu/memory.h"
 #include "runtime.h"
 #include "tap.h"
 
@@ -15,6 +16,17 @@
 
 static const char *folder; /* of the doubles */
 static void *library;
+static int n_opened;
+
+/* In place of the C library's. */
+void *dlopen(const char *path, int mode)
+{
+    static void *(*next)(const char *path, int mode);
+    if (!next)
+        *(void **)&next = dlsym(RTLD_NEXT, "dlopen");
+    n_opened++;
+    return next(path, mode);
+}
 
 static int load(const char *which)
 {
@@ -119,6 +131,25 @@ static int has_no_device(void)
     return ok;
 }
 
+/* Buffers are asked about once the driver has come, and a context: until then nothing is opened. */
+static int looks_cheaply(void)
+{
+    int ok = !rkc_private_memory_look(); /* the first look is for a driver that was there */
+    n_opened = 0;
+    for (int i = 0; i < 1000; i++)
+        ok = ok && !rkc_private_memory_look();
+    ok = ok && n_opened == 0 && rkc_driver_state() == RKC_DRIVER_ABSENT;
+    if (!dlopen("libm.so.6", RTLD_NOW) || !ok)
+        return 0;
+    ok = !rkc_private_memory_look() && n_opened == 1 && load("");
+    ok = ok && !rkc_private_memory_look() && rkc_driver_state() == RKC_DRIVER_ASLEEP;
+    ok = ok && call_init() == 0 && !rkc_private_memory_look();
+    int (*retain)(void **context, int device);
+    void *context;
+    *(void **)&retain = dlsym(library, "cuDevicePrimaryCtxRetain");
+    return ok && retain(&context, 0) == 0 && rkc_private_memory_look() == 1;
+}
+
 /* Go on as a process whose loader finds the double, which it looks for only where it was told to as
  * the process began. */
 static int begin_anew(const char *setting)
@@ -215,6 +246,7 @@ int main(int argc, char **argv)
     is_str(text, "", "as was wanted");
     is_int(in_child(has_no_device, text, sizeof text), 1, "a driver may be of no use");
     is_str(text, "rankclock: no GPU times: the driver sees no device\n", "which is said once");
+    is_int(in_child(looks_cheaply, text, sizeof text), 1, "buffers are the host's until then");
     is_int(in_child(is_auto, text, sizeof text), 1, "a driver is not loaded unasked");
     is_int(in_child(is_on, text, sizeof text), 1, "with =on it is loaded, not initialised");
     int result = in_child(is_on_in_vain, text, sizeof text);

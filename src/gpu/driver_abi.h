@@ -10,7 +10,9 @@
 typedef unsigned int CUresult;
 typedef unsigned int CUstreamCaptureStatus;
 typedef unsigned int CUstreamCaptureMode;
+typedef unsigned int CUpointer_attribute;
 typedef int CUdevice;
+typedef unsigned long long CUdeviceptr;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
@@ -51,6 +53,11 @@ typedef struct {
     RKC_CUDA(RKC_CUDA_EVENT_BLOCKING_SYNC, CU_EVENT_BLOCKING_SYNC, 1)                    \
     RKC_CUDA(RKC_CUDA_EVENT_DISABLE_TIMING, CU_EVENT_DISABLE_TIMING, 2)                  \
     RKC_CUDA(RKC_CUDA_EVENT_INTERPROCESS, CU_EVENT_INTERPROCESS, 4)                      \
+    RKC_CUDA(RKC_CUDA_MEMORY_HOST, CU_MEMORYTYPE_HOST, 1)                                \
+    RKC_CUDA(RKC_CUDA_MEMORY_DEVICE, CU_MEMORYTYPE_DEVICE, 2)                            \
+    RKC_CUDA(RKC_CUDA_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 2)                  \
+    RKC_CUDA(RKC_CUDA_IS_MANAGED, CU_POINTER_ATTRIBUTE_IS_MANAGED, 8)                    \
+    RKC_CUDA(RKC_CUDA_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, 9)            \
     RKC_CUDA(RKC_CUDA_LEGACY_STREAM, CU_GET_PROC_ADDRESS_LEGACY_STREAM, 1)
 
 enum {

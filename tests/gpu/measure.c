@@ -87,12 +87,11 @@ static void exchange(void)
 static void ask_pointer(CUdeviceptr pointer)
 {
     CUpointer_attribute attributes[] = {
-        CU_POINTER_ATTRIBUTE_MEMORY_TYPE,    CU_POINTER_ATTRIBUTE_IS_MANAGED,
-        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
-        CU_POINTER_ATTRIBUTE_RANGE_SIZE,     CU_POINTER_ATTRIBUTE_BUFFER_ID};
-    uint64_t slots[6] = {0};
-    void *values[] = {&slots[0], &slots[1], &slots[2], &slots[3], &slots[4], &slots[5]};
-    cuda.cuPointerGetAttributes(6, attributes, values, pointer);
+        CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+    uint64_t slots[3] = {0};
+    void *values[] = {&slots[0], &slots[1], &slots[2]};
+    cuda.cuPointerGetAttributes(3, attributes, values, pointer);
 }
 
 static void ask_device_pointer(void)

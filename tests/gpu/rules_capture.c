@@ -230,6 +230,21 @@ static CUresult create_stream(void)
     return cuda.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0);
 }
 
+static CUresult ask_contexts(void)
+{
+    CUcontext context;
+    CUdevice device;
+    unsigned flags;
+    int n, is_active;
+    CUresult result = cuda.cuCtxGetCurrent(&context);
+    if (result == CUDA_SUCCESS)
+        result = cuda.cuDeviceGetCount(&n);
+    if (result == CUDA_SUCCESS)
+        result = cuda.cuDeviceGet(&device, 0);
+    return result == CUDA_SUCCESS ? cuda.cuDevicePrimaryCtxGetState(device, &flags, &is_active)
+                                  : result;
+}
+
 /* What polling and anchors call. */
 static CUresult all_of_ours(void)
 {
@@ -315,6 +330,7 @@ static const struct {
     {RULE_C22, ask_pointer, CU_STREAM_CAPTURE_MODE_GLOBAL, 0, 1},
     {RULE_C23, create_stream, CU_STREAM_CAPTURE_MODE_GLOBAL, 0, 1},
     {RULE_C24, all_of_ours, CU_STREAM_CAPTURE_MODE_GLOBAL, 0, 1},
+    {RULE_C25, ask_contexts, CU_STREAM_CAPTURE_MODE_GLOBAL, 0, 1},
 };
 
 static void try_calls(void)
@@ -334,7 +350,7 @@ int main(int argc, char **argv)
         {try_captured_event, "C2 C3 C4 C5", 0},
         {try_external, "C6 C7", 0},
         {try_legacy, "C8 C9 C10", 0},
-        {try_calls, "C11 C12 C13 C14 C15 C16 C17 C18 C19 C20 C21 C22 C23 C24", 40},
+        {try_calls, "C11 C12 C13 C14 C15 C16 C17 C18 C19 C20 C21 C22 C23 C24 C25", 40},
     };
     return rules_main(argc, argv, trials, sizeof trials / sizeof *trials);
 }

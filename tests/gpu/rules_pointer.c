@@ -98,12 +98,86 @@ static void try_buffer_id(void)
                  after.buffer);
 }
 
+static int is_plain(CUresult result, const struct facts *facts)
+{
+    return result == CUDA_SUCCESS && facts->type == 0 && facts->is_managed == 0;
+}
+
+static void try_without_context(void)
+{
+    struct facts facts;
+    start();
+    void *memory = device_memory(4096);
+    cuda.cuCtxSetCurrent(NULL);
+    CUresult result = look(memory, &facts);
+    judge(RULE_K8, result == CUDA_SUCCESS && facts.type == CU_MEMORYTYPE_DEVICE, "%s, type %u",
+          result_name(result), facts.type);
+}
+
+static void try_registered(void)
+{
+    struct facts before, after;
+    start();
+    char *plain = aligned_alloc(4096, 8192);
+    CUresult result = cuda.cuMemHostRegister_v2(plain, 8192, 0);
+    if (result != CUDA_SUCCESS) {
+        cannot_judge(RULE_K9, "none can be: %s", result_name(result));
+    } else {
+        result = look(plain + 5000, &before);
+        judge(RULE_K9, result == CUDA_SUCCESS && before.type == CU_MEMORYTYPE_HOST, "%s, type %u",
+              result_name(result), before.type);
+        cuda.cuMemHostUnregister(plain);
+    }
+    void *memory = device_memory(1 << 22);
+    cuda.cuMemFree_v2((CUdeviceptr)(uintptr_t)memory);
+    CUresult freed = look(memory, &before);
+    result = look(plain, &after);
+    judge(RULE_K10, is_plain(freed, &before) && is_plain(result, &after),
+          "freed %s, type %u; unregistered %s, type %u", result_name(freed), before.type,
+          result_name(result), after.type);
+}
+
+static void try_no_context(void)
+{
+    struct facts facts;
+    unsigned flags;
+    int is_active = -1;
+    open_driver();
+    cuda.cuInit(0);
+    CUresult result = look(&facts, &facts);
+    cuda.cuDevicePrimaryCtxGetState(0, &flags, &is_active);
+    judge(RULE_K11, is_plain(result, &facts) && is_active == 0, "%s, type %u, active %d",
+          result_name(result), facts.type, is_active);
+}
+
+static void try_two_devices(void)
+{
+    struct facts first, second;
+    start();
+    if (n_devices() < 2) {
+        cannot_judge(RULE_K12, "there is one device");
+        return;
+    }
+    void *here = device_memory(4096);
+    cuda.cuCtxSetCurrent(primary_context(1));
+    void *there = device_memory(4096);
+    look(here, &first);
+    cuda.cuCtxSetCurrent(primary_context(0));
+    look(there, &second);
+    judge(RULE_K12, first.ordinal == 0 && second.ordinal == 1, "%d and %d", first.ordinal,
+          second.ordinal);
+}
+
 int main(int argc, char **argv)
 {
     static const struct trial trials[] = {
         {try_plain, "K1 K2 K5", 0},
         {try_kinds, "K3 K4 K6", 0},
         {try_buffer_id, "K7", 0},
+        {try_without_context, "K8", 0},
+        {try_registered, "K9 K10", 0},
+        {try_no_context, "K11", 0},
+        {try_two_devices, "K12", 0},
     };
     return rules_main(argc, argv, trials, sizeof trials / sizeof *trials);
 }
