@@ -35,7 +35,7 @@ struct rkc_local_pending {
  * are summed from the image when they are asked for, so the view must stay open. */
 struct rkc_local {
     const struct rkc_view *view;
-    struct rkc_profile paths;  /* call paths, notes and this rank; no numbers */
+    struct rkc_profile paths;  /* call paths, transfers, waits, notes and this rank; no numbers */
     int64_t (*values)[RKC_HOST_METRICS]; /* by path; RKC_ABSENT where not measured */
     int64_t (*device_values)[RKC_METRICS - RKC_HOST_METRICS]; /* NULL: there is no GPU region */
     uint32_t metrics;          /* the host's and MPI's, and others that some path has: bits */
@@ -43,6 +43,8 @@ struct rkc_local {
     struct rkc_rank_row row;
     struct rkc_rank_device *devices; /* row.n_devices of them */
     uint64_t devices_left_out;
+    struct rkc_rank_peer *peers; /* n_peers of them, at most RKC_RANK_PEERS_MAX; owned */
+    uint32_t n_peers;
     struct rkc_job job;        /* this rank's facts */
     uint64_t rate;             /* see clock.h */
     uint64_t end_ticks;        /* the last instant that the image knows of */
@@ -83,6 +85,14 @@ static inline int64_t rkc_local_value(const struct rkc_local *local, uint32_t pa
         return local->values[path][metric];
     return local->device_values ? local->device_values[path][metric - RKC_HOST_METRICS]
                                 : RKC_ABSENT;
+}
+
+/* The rank's row, which tells how many peers follow it. */
+static inline struct rkc_rank_row rkc_local_rank(const struct rkc_local *local)
+{
+    struct rkc_rank_row row = local->row;
+    row.n_peers = (int32_t)local->n_peers;
+    return row;
 }
 
 /* Sum a path's histograms. */

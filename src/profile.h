@@ -15,6 +15,7 @@ enum {
     RKC_PROFILE_REGIONS_MAX = 65536, /* regions of a merged profile; the rest is "(other)" */
     RKC_PROFILE_FILE_MAX = 1023,     /* bytes of a source file's name that are kept */
     RKC_PROFILE_NOTES_MAX = 1024,    /* notes before regions no longer get rows of their own */
+    RKC_PROFILE_MOVED_MAX = 65536,   /* rows of transfers, and of waits, in any profile */
     RKC_NOTE_TEXT_MAX = 160,         /* the NUL included */
 };
 
@@ -75,6 +76,36 @@ struct rkc_profile_note {
     char text[RKC_NOTE_TEXT_MAX];
 };
 
+/* What a call path moved from and to other memory than the host's; values add up over ranks.
+ * Kinds are enum rkc_memory_kind, devices -1 where the kind is not a device. */
+struct rkc_transfer {
+    uint32_t path;
+    uint8_t send_kind, recv_kind;
+    int16_t send_device, recv_device;
+    int64_t sent, received; /* bytes; these and the following saturate */
+    int64_t ns, blocked_ns, in_flight_ns;
+    int64_t noncontiguous;            /* operations whose datatype has gaps */
+    uint64_t size[RKC_SIZE_BUCKETS];  /* operations by the larger of sent and received */
+};
+
+/* A communicator: the same for those of the same members. */
+struct rkc_comm_id {
+    uint64_t key;
+    int32_t size, first; /* first: the lowest world rank in it */
+};
+
+/* The time that ranks spent in a symmetric collective on one communicator. Who spends the least
+ * waited the least: the others wait for that rank. */
+struct rkc_wait {
+    uint32_t path;
+    int32_t ranks;      /* that have called */
+    int32_t least_rank; /* who has ns_min; of equal ones the lowest */
+    struct rkc_comm_id comm;
+    int64_t calls_min, calls_max;   /* of a rank */
+    int64_t ns_sum, ns_min, ns_max; /* over ranks, of a rank */
+    int64_t sync_ns;                /* of ns_sum, measured waiting; RKC_ABSENT if it was not */
+};
+
 /* Ranks held, as sorted disjoint ranges; adjacent ones are joined. */
 struct rkc_rank_range {
     int32_t first, last;
@@ -101,6 +132,17 @@ struct rkc_profile {
     uint32_t index_size;
     uint32_t *region_index; /* hash of (kind, name) -> region + 1 */
     uint32_t region_index_size;
+    struct rkc_transfer *transfers;
+    uint32_t n_transfers, cap_transfers;
+    struct rkc_wait *waits;
+    uint32_t n_waits, cap_waits;
+    uint32_t *transfer_index; /* hash of all that tells a row from others -> row + 1 */
+    uint32_t transfer_index_size;
+    uint32_t *wait_index;
+    uint32_t wait_index_size;
+    struct rkc_transfer *spilled; /* sum of transfers beyond RKC_PROFILE_MOVED_MAX, or NULL */
+    int64_t waits_dropped;        /* rows of waits of one rank that had no room; saturates */
+
     /* Call paths that fell into "(other)" for want of room, counted for each profile that
      * was merged with one; saturates. */
     int64_t paths_folded;
@@ -138,6 +180,28 @@ int rkc_profile_note_add(struct rkc_profile *profile, enum rkc_note_kind kind, u
 
 /* Say that the profile holds ranks first..last. 0, RKC_ENOMEM, or RKC_EARG (no range). */
 int rkc_profile_ranks_add(struct rkc_profile *profile, int32_t first, int32_t last);
+
+/* The row of what a path moved between two kinds of memory, to be added to; found or made, all
+ * zero. Beyond RKC_PROFILE_MOVED_MAX rows it is profile->spilled. Valid until the next call.
+ * NULL without memory or where there is no such path or kind. */
+struct rkc_transfer *rkc_profile_transfer_get(struct rkc_profile *profile, uint32_t path,
+                                              enum rkc_memory_kind send_kind, int send_device,
+                                              enum rkc_memory_kind recv_kind, int recv_device);
+
+/* Add to the profile of one rank, `rank`, the calls of a path on a communicator; sync_ns may be
+ * RKC_ABSENT. What is beyond RKC_PROFILE_MOVED_MAX rows, or on a call path "(other)", in which
+ * ranks share nothing, is counted in waits_dropped. 0, RKC_ENOMEM, or RKC_EARG (no such path;
+ * a negative number). */
+int rkc_profile_wait_add(struct rkc_profile *profile, uint32_t path,
+                         const struct rkc_comm_id *comm, int32_t rank, int64_t calls, int64_t ns,
+                         int64_t sync_ns);
+
+/* A lower bound of the time that the ranks of a row waited, or RKC_ABSENT where none is known:
+ * not all members have called, or not equally often. */
+int64_t rkc_wait_ns(const struct rkc_wait *wait);
+
+/* The call paths of a profile alone, in the same memory: not to be changed or freed. */
+struct rkc_profile rkc_profile_bare(const struct rkc_profile *profile);
 
 /** Add everything in `from` to `into`.
  *

@@ -383,9 +383,9 @@ int rkc_reader_load_transfers(struct rkc_reader *reader)
     static const struct rkc_column columns[] = {RKC_TRANSFERS_LIST(RKC_COLUMN_ROW)};
     if (!rkc_source_has(&reader->source, "mpi/transfers"))
         return 0;
-    struct rkc_array sizes, arrays[RKC_TRANSFERS_COLUMNS];
+    struct rkc_array sizes, arrays[RKC_TRANSFERS_OLD_COLUMNS];
     int status = rkc_source_table(&reader->source, "mpi/transfers", columns,
-                                  RKC_TRANSFERS_COLUMNS, arrays);
+                                  RKC_TRANSFERS_OLD_COLUMNS, arrays);
     if (!status)
         status = load_sizes(reader, arrays[0].rows, &sizes);
     if (status)
@@ -415,6 +415,6 @@ int rkc_reader_load_transfers(struct rkc_reader *reader)
         };
     }
     reader->n_transfers = n;
-    release(reader, arrays, RKC_TRANSFERS_COLUMNS, columns);
+    release(reader, arrays, RKC_TRANSFERS_OLD_COLUMNS, columns);
     return 0;
 }

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-enum { RKC_SCHEMA_MAJOR = 1, RKC_SCHEMA_MINOR = 1 };
-#define RKC_SCHEMA_TEXT "1.1"
+enum { RKC_SCHEMA_MAJOR = 1, RKC_SCHEMA_MINOR = 2 };
+#define RKC_SCHEMA_TEXT "1.2"
 
 /* Why a visit of a GPU region has no device time: ROW(X, id, name, text). */
 #define RKC_GPU_REASON_ROWS(ROW, X)                                                              \
@@ -96,19 +96,19 @@ enum rkc_region_kind {
     RKC_REGION_KINDS
 };
 
-/* Kinds of memory that MPI reads from or writes to: X(id, name, description). */
-#define RKC_KIND_LIST(X)                                                                      \
-    X(NONE, "none", "no buffer on that side")                                                 \
-    X(HOST, "host", "memory of the host that the GPU's driver does not know")                 \
-    X(PINNED, "pinned", "memory of the host that was allocated by or registered with it")     \
-    X(DEVICE, "device", "memory of a device")                                                 \
-    X(MANAGED, "managed", "managed memory, whose pages move between host and devices")        \
-    X(UNKNOWN, "unknown", "the GPU's driver did not tell")
+/* Where the memory lies that MPI sends from or receives into. */
+#define RKC_MEMORY_KIND_LIST(X) \
+    X(NONE, "none")             \
+    X(HOST, "host")             \
+    X(PINNED, "pinned")         \
+    X(DEVICE, "device")         \
+    X(MANAGED, "managed")       \
+    X(UNKNOWN, "unknown")
 
 enum rkc_memory_kind {
-#define RKC_KIND_ENUM(id, name, description) RKC_KIND_##id,
-    RKC_KIND_LIST(RKC_KIND_ENUM)
-#undef RKC_KIND_ENUM
+#define RKC_MEMORY_KIND_ENUM(id, name) RKC_KIND_##id,
+    RKC_MEMORY_KIND_LIST(RKC_MEMORY_KIND_ENUM)
+#undef RKC_MEMORY_KIND_ENUM
     RKC_KINDS
 };
 
@@ -149,7 +149,10 @@ enum rkc_state {
     RKC_GPU_REASON_ROWS(RKC_GPU_REASON_NOTE, X)                                                 \
     X(GPU_COARSE, "gpu_coarse", "device times not exact to the event clock's tick: nothing "    \
       "called rankclock for more than 0.25 s")                                                  \
-    X(DEVICES, "devices", "devices of a rank beyond its first 16, left out")
+    X(DEVICES, "devices", "devices of a rank beyond its first 16, left out")                    \
+    X(TRANSFERS, "transfers", "operations on other memory than the host's whose row had no "    \
+      "room: counted as the host's")                                                            \
+    X(WAITS, "waits", "rows of waiting in collectives that had no room, left out")
 
 #define RKC_GPU_REASON_NOTE(X, id, name, text) \
     X(GPU_##id, "gpu_" name, "visits without device time: " text)

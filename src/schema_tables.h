@@ -60,9 +60,10 @@ struct rkc_column {
     X(TRANSFERS_CALLPATH, "callpath", INT, "index", "call path of the MPI calls")             \
     X(TRANSFERS_CALL, "call", INT, "index", "the MPI function, a row of /regions")            \
     X(TRANSFERS_SEND_KIND, "send_kind", TEXT, "text", "memory sent from: host, pinned, "      \
-      "device, managed, unknown")                                                             \
+      "device, managed, unknown; none where nothing was sent")                                \
     X(TRANSFERS_RECV_KIND, "recv_kind", TEXT, "text", "memory received into: the same words") \
-    X(TRANSFERS_CALLS, "calls", INT, "1", "calls, over all ranks")                            \
+    X(TRANSFERS_CALLS, "calls", INT, "1", "calls, over all ranks; beside other memory than "  \
+      "the host's, operations, of which a call may start several")                            \
     X(TRANSFERS_BYTES_SENT, "bytes_sent", INT, "bytes", "payload handed to MPI")              \
     X(TRANSFERS_BYTES_RECEIVED, "bytes_received", INT, "bytes", "payload that arrived, "      \
       "booked to the call that posted the receive")                                           \
@@ -71,6 +72,43 @@ struct rkc_column {
       "requests of these calls")                                                              \
     X(TRANSFERS_IN_FLIGHT, "in_flight_ns", INT, "ns", "time from the calls to the "           \
       "completion of their requests")
+
+/* Beside these from schema 1.2 on. */
+#define RKC_TRANSFERS_KIND_LIST(X)                                                            \
+    X(TRANSFERS_SEND_DEVICE, "send_device", INT, "1", "number that the rank knows the "       \
+      "device by whose memory was sent from, or -1")                                          \
+    X(TRANSFERS_RECV_DEVICE, "recv_device", INT, "1", "the same of the memory received into") \
+    X(TRANSFERS_NONCONTIGUOUS, "noncontiguous", INT, "1", "of the operations, those whose "   \
+      "datatype has gaps; -1 for host memory, which is not asked")
+
+/* There where a symmetric collective was called. */
+#define RKC_WAITS_LIST(X)                                                                     \
+    X(WAITS_CALLPATH, "callpath", INT, "index", "call path of the collective")                \
+    X(WAITS_COMM_KEY, "comm_key", INT, "1", "tells communicators apart; the same for those "  \
+      "of the same members")                                                                  \
+    X(WAITS_COMM_SIZE, "comm_size", INT, "1", "ranks in the communicator")                    \
+    X(WAITS_COMM_FIRST, "comm_first", INT, "1", "the lowest rank in it, as in /ranks")        \
+    X(WAITS_RANKS, "ranks", INT, "1", "of these ranks, those that called here")               \
+    X(WAITS_CALLS, "calls", INT, "1", "calls of the rank that called most; of each rank, if " \
+      "wait_ns is known")                                                                     \
+    X(WAITS_SUM, "sum_ns", INT, "ns", "time in the calls, over the ranks")                    \
+    X(WAITS_LEAST, "least_ns", INT, "ns", "time of the rank with the least")                  \
+    X(WAITS_MOST, "most_ns", INT, "ns", "time of the rank with the most")                     \
+    X(WAITS_WAIT, "wait_ns", INT, "ns", "a lower bound of waiting: sum_ns less ranks x "      \
+      "least_ns; -1 where not all ranks of the communicator called equally often")            \
+    X(WAITS_AWAITED, "awaited_rank", INT, "1", "the rank with the least time, for which the " \
+      "others wait")                                                                          \
+    X(WAITS_SYNC, "sync_ns", INT, "ns", "of sum_ns, time in a barrier of rankclock's put "    \
+      "before each call (RANKCLOCK_MPI_SYNC); -1 if there was none")
+
+/* There where messages were counted by pairs of ranks. */
+#define RKC_MATRIX_LIST(X)                                                                    \
+    X(MATRIX_SOURCE, "source", INT, "1", "the rank that the data come from, or -1: ranks "    \
+      "that the target had no room to tell apart")                                            \
+    X(MATRIX_TARGET, "target", INT, "1", "the rank that they go to, or -1: ranks that the "   \
+      "source had no room to tell apart")                                                     \
+    X(MATRIX_MESSAGES, "messages", INT, "1", "how many")                                      \
+    X(MATRIX_BYTES, "bytes", INT, "bytes", "their payload")
 
 #define RKC_DEVICES_LIST(X)                                                                   \
     X(DEVICES_NODE, "node", INT, "index", "its node, a row of /nodes")                        \
@@ -104,7 +142,13 @@ enum {
 enum { RKC_NODES_LIST(RKC_COLUMN_ENUM) RKC_NODES_COLUMNS };
 enum { RKC_REGIONS_LIST(RKC_COLUMN_ENUM) RKC_REGIONS_COLUMNS };
 enum { RKC_CALLPATHS_LIST(RKC_COLUMN_ENUM) RKC_CALLPATHS_COLUMNS };
-enum { RKC_TRANSFERS_LIST(RKC_COLUMN_ENUM) RKC_TRANSFERS_COLUMNS };
+enum {
+    RKC_TRANSFERS_LIST(RKC_COLUMN_ENUM) RKC_TRANSFERS_KIND_LIST(RKC_COLUMN_ENUM)
+    RKC_TRANSFERS_COLUMNS,
+    RKC_TRANSFERS_OLD_COLUMNS = RKC_TRANSFERS_SEND_DEVICE
+};
+enum { RKC_WAITS_LIST(RKC_COLUMN_ENUM) RKC_WAITS_COLUMNS };
+enum { RKC_MATRIX_LIST(RKC_COLUMN_ENUM) RKC_MATRIX_COLUMNS };
 enum { RKC_DEVICES_LIST(RKC_COLUMN_ENUM) RKC_DEVICES_COLUMNS };
 enum { RKC_DEVICE_USE_LIST(RKC_COLUMN_ENUM) RKC_DEVICE_USE_COLUMNS };
 enum { RKC_NOTES_LIST(RKC_COLUMN_ENUM) RKC_NOTES_COLUMNS };

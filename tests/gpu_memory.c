@@ -61,8 +61,8 @@ static int device_of(const void *address)
 static void test_names(void)
 {
     static const char *const names[] = {
-#define NAME(id, name, description) [RKC_KIND_##id] = name,
-        RKC_KIND_LIST(NAME)};
+#define NAME(id, name) [RKC_KIND_##id] = name,
+        RKC_MEMORY_KIND_LIST(NAME)};
     static const char *const wanted[] = {"none", "host", "pinned", "device", "managed", "unknown"};
     int wrong = RKC_KINDS != 6;
     for (int i = 0; i < 6; i++)

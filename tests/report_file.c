@@ -271,7 +271,7 @@ static int write_file(struct file *file, const char *output)
     char text[RKC_SINK_TEXT_MAX] = "";
     struct rkc_sink *sink;
     struct rkc_rows rows = {(uint32_t)file->n_ranks, file->profile.n_paths, file->rows, NULL,
-                            file->devices};
+                            file->devices, NULL};
     struct rkc_rank_range none = {0, 0};
     file->job.metrics = find_metrics(&file->profile);
     int status = rkc_sink_hdf5_open(output, 0644, &sink, text);

@@ -171,7 +171,7 @@ static int refused_rows(const struct rkc_rank_row rows[2])
 {
     static const int64_t values[12];
     struct rkc_buffer buffer = {0};
-    rkc_stream_rows(&buffer, &(struct rkc_rows){2, 3, rows, values, devices}, TWO_METRICS);
+    rkc_stream_rows(&buffer, &(struct rkc_rows){2, 3, rows, values, devices, NULL}, TWO_METRICS);
     struct rkc_cursor cursor = {.at = buffer.data + sizeof(struct rkc_frame),
                                 .end = buffer.data + buffer.size};
     int status = take_rows(&cursor);
@@ -188,8 +188,8 @@ static void rows(void)
          .node = "n1"}};
     struct rkc_buffer buffer = {0};
     struct rkc_rows taken;
-    is_int(rkc_stream_rows(&buffer, &(struct rkc_rows){2, 3, good, &values[0][0][0], devices}, TWO_METRICS),
-           0, "rows are streamed");
+    struct rkc_rows rows = {2, 3, good, &values[0][0][0], devices, NULL};
+    is_int(rkc_stream_rows(&buffer, &rows, TWO_METRICS), 0, "rows are streamed");
     struct rkc_cursor cursor = body(&buffer, RKC_FRAME_ROWS, "in a frame of their kind");
     cut_short(cursor, take_rows, "rows are taken whole or not at all");
     struct rkc_cursor odd = {.at = cursor.at + 4, .end = cursor.end};
@@ -231,10 +231,10 @@ static void rows(void)
     strcpy(devices[0].uuid, "GPU-7");
     is_int(refused_rows(good), 0, "then it is taken");
 
-    is_int(rkc_stream_rows(&buffer, &(struct rkc_rows){UINT32_MAX, UINT32_MAX, NULL, NULL, NULL},
+    is_int(rkc_stream_rows(&buffer, &(struct rkc_rows){.n_ranks = UINT32_MAX, .n_paths = UINT32_MAX},
                            TWO_METRICS), RKC_EOVERFLOW, "a block larger than a frame is refused");
     is_int((int64_t)buffer.size, 0, "and nothing streamed of it");
-    is_int(rkc_stream_rows(&buffer, &(struct rkc_rows){0, 3, NULL, NULL, NULL}, 0), 0,
+    is_int(rkc_stream_rows(&buffer, &(struct rkc_rows){.n_paths = 3}, 0), 0,
            "a block may be empty");
     cursor = body(&buffer, RKC_FRAME_ROWS, "and is a frame all the same");
     is_int(rkc_unstream_rows(&cursor, &taken, 0), 0, "which is taken");

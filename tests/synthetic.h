@@ -370,7 +370,7 @@ static inline int synthetic_send_block(const struct synthetic *run, uint32_t fir
                     k++;
                 }
         }
-        struct rkc_rows rows = {n, run->n_paths, ranks, cells, devices};
+        struct rkc_rows rows = {n, run->n_paths, ranks, cells, devices, NULL};
         status = sink->ops->rows(sink, &rows);
     }
     free(ranks);

@@ -334,7 +334,7 @@ static int third_pass(struct recovery *r)
                               devices + used);
             used += status ? 0 : (size_t)rows[k].n_devices;
         }
-        struct rkc_rows block = {(uint32_t)n, (uint32_t)paths, rows, values, devices};
+        struct rkc_rows block = {(uint32_t)n, (uint32_t)paths, rows, values, devices, NULL};
         if (!status)
             status = r->sink->ops->rows(r->sink, &block);
     }

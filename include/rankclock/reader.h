@@ -80,11 +80,44 @@ struct rkc_reader_device_use {
     int64_t device_ns;  /* their sum */
 };
 
+/* What an MPI call path moved between two kinds of memory, over all ranks. A kind is "host",
+ * "pinned", "device", "managed", "unknown", or "none" where nothing was sent or received; files
+ * before schema 1.2 have "unknown" alone. What was moved is the sum of a call path's rows. */
 struct rkc_reader_transfer {
+    size_t size;            /* of this struct: so far apart are the elements of the table */
     int32_t callpath, call; /* indexes of a call path and of its region */
     const char *send_kind, *recv_kind;
-    int64_t calls, bytes_sent, bytes_received, ns, blocked_ns, in_flight_ns;
-    const int64_t *size_histogram; /* [rkc_reader_size_buckets] */
+    int64_t calls; /* of other memory than the host's, operations: a call may start several */
+    int64_t bytes_sent, bytes_received, ns;
+    int64_t blocked_ns, in_flight_ns; /* or absent */
+    const int64_t *size_histogram;    /* operations [rkc_reader_size_buckets] */
+    int32_t send_device, recv_device; /* number that the ranks know the device by, or -1 */
+    int64_t noncontiguous;            /* operations whose datatype has gaps; absent for the host's */
+};
+
+/* A symmetric collective at one call path on one communicator. Who spends the least time in it
+ * waited the least: the others wait for that rank. */
+struct rkc_reader_wait {
+    size_t size; /* of this struct: so far apart are the elements of the table */
+    int32_t callpath;
+    uint64_t comm_key; /* tells communicators apart; the same for those of the same members */
+    int32_t comm_size;
+    int32_t comm_first;   /* the lowest rank in it */
+    int32_t ranks;        /* those that called here */
+    int32_t awaited_rank; /* whose time is the least; of equal ones the lowest */
+    int64_t calls;        /* of the rank that called most; of each, if wait_ns is known */
+    int64_t sum_ns;       /* time in the calls, over the ranks */
+    int64_t least_ns, most_ns; /* of a rank */
+    int64_t wait_ns; /* at least so much of sum_ns was waiting; absent where that is not known */
+    int64_t sync_ns; /* of sum_ns, in a barrier put before (RANKCLOCK_MPI_SYNC), or absent */
+};
+
+/* Messages from one rank to another, point-to-point and one-sided. Two ranks may have two rows:
+ * from the one that sent, and from the other, if it fetched by one-sided gets. */
+struct rkc_reader_pair {
+    size_t size;            /* of this struct */
+    int32_t source, target; /* ranks; -1: those that the other had no room to tell apart */
+    int64_t messages, bytes;
 };
 
 struct rkc_reader_note {
@@ -140,6 +173,7 @@ RKC_API const struct rkc_reader_region *rkc_reader_regions(const struct rkc_read
 RKC_API const struct rkc_reader_path *rkc_reader_paths(const struct rkc_reader *reader, size_t *n);
 RKC_API const struct rkc_reader_transfer *rkc_reader_transfers(const struct rkc_reader *reader,
                                                                size_t *n);
+RKC_API const struct rkc_reader_wait *rkc_reader_waits(const struct rkc_reader *reader, size_t *n);
 RKC_API const struct rkc_reader_note *rkc_reader_notes(const struct rkc_reader *reader, size_t *n);
 RKC_API const struct rkc_reader_range *rkc_reader_missing(const struct rkc_reader *reader,
                                                           size_t *n);
@@ -185,6 +219,24 @@ RKC_API size_t rkc_reader_size_buckets(const struct rkc_reader *reader,
  */
 RKC_API int rkc_reader_per_rank(struct rkc_reader *reader, const char *metric, size_t callpath,
                                 int64_t *values);
+
+/** The number of rows of the communication matrix; 0 in a file without. */
+RKC_API size_t rkc_reader_n_matrix(const struct rkc_reader *reader);
+
+/** Go through the communication matrix, which is read in parts: it may be larger than memory.
+ *
+ * @param take     called for each row; anything but 0 ends it. The pair is valid only in the call
+ * @param context  handed to it
+ *
+ * @return 0, what `take` returned, or
+ *   RKC_ENOMEM
+ *   RKC_EFORMAT  the data are damaged: ranks that the job does not have, or less than nothing
+ *
+ * Rows come in the order of the ranks that counted the messages.
+ */
+RKC_API int rkc_reader_matrix(struct rkc_reader *reader,
+                              int (*take)(void *context, const struct rkc_reader_pair *pair),
+                              void *context);
 
 #ifdef __cplusplus
 }

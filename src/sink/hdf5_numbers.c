@@ -334,15 +334,15 @@ static int put_transfers(struct rkc_h5 *h5, const struct rkc_h5_numbers *numbers
 {
     static const struct rkc_column columns[] = {RKC_TRANSFERS_LIST(RKC_COLUMN_ROW)};
     size_t n = numbers->n_transfers;
-    int64_t *values = calloc(RKC_TRANSFERS_COLUMNS * n + 1, sizeof *values);
+    int64_t *values = calloc(RKC_TRANSFERS_OLD_COLUMNS * n + 1, sizeof *values);
     const char **unknown = calloc(n + 1, sizeof *unknown);
     int status = RKC_ENOMEM;
     if (!values || !unknown) {
         rkc_h5_refuse(h5, status, "out of memory");
         goto done;
     }
-    const void *data[RKC_TRANSFERS_COLUMNS];
-    for (int k = 0; k < RKC_TRANSFERS_COLUMNS; k++) {
+    const void *data[RKC_TRANSFERS_OLD_COLUMNS];
+    for (int k = 0; k < RKC_TRANSFERS_OLD_COLUMNS; k++) {
         int64_t *column = values + (size_t)k * n;
         for (size_t i = 0; i < n; i++)
             column[i] = numbers->transfers[i].values[k];
@@ -355,7 +355,7 @@ static int put_transfers(struct rkc_h5 *h5, const struct rkc_h5_numbers *numbers
     hid_t mpi = rkc_h5_group(h5, h5->file, "mpi", "what MPI moved"), transfers;
     status = mpi < 0 ? RKC_EIO
                      : rkc_h5_table(h5, "mpi/transfers", "what each MPI call path moved, over all "
-                                    "ranks", columns, RKC_TRANSFERS_COLUMNS, data, n, &transfers);
+                                    "ranks", columns, RKC_TRANSFERS_OLD_COLUMNS, data, n, &transfers);
     if (!status) {
         status = put_sizes(h5, numbers, mpi, transfers);
         H5Gclose(transfers);

@@ -21,7 +21,7 @@ int rkc_h5_put_missing(struct rkc_h5 *h5, const struct rkc_rank_range *missing, 
 /* What there is one of for each call path: /profile and /mpi/transfers, hdf5_numbers.c. */
 
 struct rkc_h5_transfer {
-    int64_t values[RKC_TRANSFERS_COLUMNS]; /* those of text columns unused */
+    int64_t values[RKC_TRANSFERS_OLD_COLUMNS]; /* those of text columns unused */
     int64_t sizes[RKC_SIZE_BUCKETS];
 };
 

@@ -12,7 +12,12 @@
 
 #include "profile.h"
 
-enum { RKC_NODE_NAME_MAX = 64, RKC_SINK_TEXT_MAX = 4096, RKC_RANK_DEVICES_MAX = 16 };
+enum {
+    RKC_NODE_NAME_MAX = 64,
+    RKC_SINK_TEXT_MAX = 4096,
+    RKC_RANK_DEVICES_MAX = 16,
+    RKC_RANK_PEERS_MAX = 65536,
+};
 
 /* A fact of the job: one dataset of /job. */
 struct rkc_fact {
@@ -46,7 +51,7 @@ struct rkc_rank_row {
     int32_t signal;
     uint32_t open_path; /* innermost open call path when measuring ended, or RKC_NO_PATH */
     int32_t n_devices;  /* struct rkc_rank_device beside it, up to RKC_RANK_DEVICES_MAX */
-    int32_t zero;
+    int32_t n_peers;    /* struct rkc_rank_peer beside it, up to RKC_RANK_PEERS_MAX */
     int64_t wall_ns, init_ns, mpi_ns, useful_ns, overhead_ns;
     int64_t start_unix_ns, measured_until_unix_ns;
     char node[RKC_NODE_NAME_MAX];
@@ -60,6 +65,14 @@ struct rkc_rank_device {
     char uuid[48], bus_id[24], name[112];
 };
 
+/* Messages between two ranks of the world, point-to-point and one-sided, as the rank that sent them
+ * or fetched them by a one-sided get knows them: it is one of the two. -1: ranks that it had no
+ * room to tell apart. */
+struct rkc_rank_peer {
+    int32_t source, target;
+    int64_t messages, bytes;
+};
+
 /* A block of ranks with their values of the metrics in rkc_job.row_metrics, metric by
  * metric in rising order: values[metric][rank][path], RKC_ABSENT where not measured. */
 struct rkc_rows {
@@ -67,6 +80,7 @@ struct rkc_rows {
     const struct rkc_rank_row *ranks;
     const int64_t *values;
     const struct rkc_rank_device *devices; /* of the ranks that have some, in their order */
+    const struct rkc_rank_peer *peers;     /* the same */
 };
 
 /* How many devices the ranks of a block have. */
@@ -75,6 +89,14 @@ static inline size_t rkc_rows_devices(const struct rkc_rows *rows)
     size_t n = 0;
     for (uint32_t i = 0; i < rows->n_ranks; i++)
         n += (size_t)rows->ranks[i].n_devices;
+    return n;
+}
+
+static inline size_t rkc_rows_peers(const struct rkc_rows *rows)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < rows->n_ranks; i++)
+        n += (size_t)rows->ranks[i].n_peers;
     return n;
 }
 

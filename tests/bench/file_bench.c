@@ -163,7 +163,7 @@ static void send_block(struct rkc_sink *sink, const struct rkc_profile *profile,
     for (uint32_t r = 0; r < n; r++)
         for (uint32_t path = 0; path < profile->n_paths; path++)
             *at++ = path_mpi_ns(profile, path, first + (int32_t)r);
-    struct rkc_rows rows = {n, profile->n_paths, ranks, values, NULL};
+    struct rkc_rows rows = {n, profile->n_paths, ranks, values, NULL, NULL};
     need(!sink->ops->rows(sink, &rows), "writing rows");
     free(values);
 }
