@@ -58,6 +58,7 @@ static void test_free(void *memory)
 #define strdup test_strdup
 #define free test_free
 #include "../src/numbers.c"
+#include "../src/buffer.c"
 #include "../src/pack.c"
 #include "../src/profile.c"
 #include "../src/sink/job.c"

@@ -48,6 +48,7 @@ static char *test_strdup(const char *text)
 #define calloc test_calloc
 #define realloc test_realloc
 #define strdup test_strdup
+#include "../src/buffer.c"
 #include "../src/devices.c"
 #include "../src/link.c"
 #include "../src/local.c"
