@@ -14,7 +14,9 @@
 #include <rankclock/region.h>
 #include <rankclock/status.h>
 
-#define PROFILE_MAGIC 0x31465250434b52u /* "RKCPRF1" from the lowest byte up */
+#include "profile_mpi.h"
+
+#define PROFILE_MAGIC 0x32465250434b52u /* "RKCPRF2" from the lowest byte up */
 #define NUMBERS_MAGIC 0x324d554e434b52u /* "RKCNUM2" */
 
 enum {
@@ -23,6 +25,7 @@ enum {
     ALL_METRICS = (1 << RKC_METRICS) - 1,
     END_OF_BUCKETS = 255,
     ONE_RANK = 1 << 30, /* in place of which metrics are one rank's: all of this one */
+    HAS_NUMBERS = 1, HAS_MPI = 2, /* what follows a profile */
 };
 
 _Static_assert(sizeof(struct rkc_stat) == 64, "struct rkc_stat is packed as it is: no padding");
@@ -321,7 +324,8 @@ int rkc_profile_pack(const struct rkc_profile *profile, struct rkc_buffer *buffe
 {
     rkc_buffer_add_u64(buffer, PROFILE_MAGIC);
     rkc_buffer_add_u32(buffer, LAYOUT);
-    rkc_buffer_add_u32(buffer, (uint32_t)profile->has_numbers);
+    rkc_buffer_add_u32(buffer, (profile->has_numbers ? HAS_NUMBERS : 0) |
+                                   (rkc_profile_has_mpi(profile) ? HAS_MPI : 0));
     rkc_buffer_add_u64(buffer, (uint64_t)profile->paths_folded);
 
     rkc_buffer_add_u32(buffer, profile->n_regions);
@@ -349,6 +353,8 @@ int rkc_profile_pack(const struct rkc_profile *profile, struct rkc_buffer *buffe
         rkc_buffer_add_text(buffer, note->text);
     }
     rkc_buffer_add_ranges(buffer, profile->ranks, profile->n_ranks);
+    if (rkc_profile_has_mpi(profile))
+        rkc_profile_pack_mpi(profile, buffer);
     if (profile->has_numbers)
         return rkc_numbers_pack(&profile->numbers, buffer);
     return buffer->failed ? RKC_ENOMEM : 0;
@@ -425,7 +431,7 @@ static int take_list(struct rkc_cursor *cursor, struct rkc_profile *profile,
     return status;
 }
 
-static int take_profile(struct rkc_cursor *cursor, struct rkc_profile *profile)
+static int take_profile(struct rkc_cursor *cursor, struct rkc_profile *profile, int has_mpi)
 {
     int status = take_list(cursor, profile, take_region);
     if (status == 0)
@@ -435,6 +441,8 @@ static int take_profile(struct rkc_cursor *cursor, struct rkc_profile *profile)
     if (status == 0)
         status = rkc_cursor_ranges(cursor, &profile->ranks, &profile->n_ranks);
     profile->cap_ranks = profile->n_ranks;
+    if (status == 0 && has_mpi)
+        status = rkc_profile_merge_packed_mpi(profile, NULL, profile->n_paths, cursor);
     if (status == 0 && profile->has_numbers)
         status = rkc_numbers_merge_packed(&profile->numbers, cursor);
     return status;
@@ -444,13 +452,13 @@ int rkc_profile_unpack(struct rkc_profile *profile, struct rkc_cursor *cursor)
 {
     rkc_profile_init(profile, 0);
     int same = take_mark(cursor, PROFILE_MAGIC);
-    uint32_t has_numbers = rkc_cursor_u32(cursor);
+    uint32_t parts = rkc_cursor_u32(cursor);
     int64_t paths_folded = (int64_t)rkc_cursor_u64(cursor);
-    if (cursor->failed || !same || has_numbers > 1 || paths_folded < 0)
+    if (cursor->failed || !same || parts > (HAS_NUMBERS | HAS_MPI) || paths_folded < 0)
         return RKC_EFORMAT;
 
-    profile->has_numbers = (int)has_numbers;
-    int status = take_profile(cursor, profile);
+    profile->has_numbers = (parts & HAS_NUMBERS) != 0;
+    int status = take_profile(cursor, profile, parts & HAS_MPI);
     profile->paths_folded = paths_folded;
     if (status != 0)
         rkc_profile_free(profile);

@@ -8,16 +8,31 @@
 #include "buffer.h"
 #include "profile.h"
 
-/* Append `profile` to `buffer`, its numbers included where it has them. Only metrics with
- * ranks and buckets that are not 0 take room. 0 or RKC_ENOMEM. Begins with a magic number
- * that tells byte order and layout. */
+/* Append `profile` to `buffer`, its numbers, transfers and waits included where it has them. Only
+ * metrics with ranks and buckets that are not 0 take room. 0 or RKC_ENOMEM. Begins with a magic
+ * number that tells byte order and layout. */
 int rkc_profile_pack(const struct rkc_profile *profile, struct rkc_buffer *buffer);
 
 /* Make `profile` (uninitialised before) from `cursor`. Every count and index is checked.
  * 0, RKC_ENOMEM, or RKC_EFORMAT; on failure `profile` is as after rkc_profile_free. */
 int rkc_profile_unpack(struct rkc_profile *profile, struct rkc_cursor *cursor);
 
-/* The same for numbers alone. */
+/* The rows of transfers and waits alone. To merge them needs map[path], the index in `into` of
+ * each of the n paths that they are of; NULL: the same. 0, RKC_ENOMEM, or RKC_EFORMAT, with
+ * `into` changed in part. */
+int rkc_profile_pack_mpi(const struct rkc_profile *profile, struct rkc_buffer *buffer);
+int rkc_profile_merge_packed_mpi(struct rkc_profile *into, const uint32_t *map, uint32_t n,
+                                 struct rkc_cursor *cursor);
+
+/* What packing them takes at most: for rows of one rank, and for all of them together. */
+enum {
+    RKC_PACKED_MPI_BYTES = 32,
+    RKC_PACKED_TRANSFER_BYTES = 61, /* and RKC_PACKED_BUCKET_BYTES for each size there is */
+    RKC_PACKED_BUCKET_BYTES = 9,
+    RKC_PACKED_WAIT_BYTES = 52,
+};
+
+/* As rkc_profile_pack and rkc_profile_unpack, numbers alone. */
 int rkc_numbers_pack(const struct rkc_numbers *numbers, struct rkc_buffer *buffer);
 int rkc_numbers_unpack(struct rkc_numbers *numbers, struct rkc_cursor *cursor);
 

@@ -10,6 +10,9 @@
 #include <rankclock/region.h>
 #include <rankclock/status.h>
 
+#include "index.h"
+#include "profile_mpi.h"
+
 #define OTHER "(other)"
 
 void rkc_profile_init(struct rkc_profile *profile, int numbers)
@@ -32,25 +35,8 @@ void rkc_profile_free(struct rkc_profile *profile)
     free(profile->index);
     free(profile->region_index);
     rkc_numbers_free(&profile->numbers);
+    rkc_profile_free_mpi(profile);
     *profile = (struct rkc_profile){0};
-}
-
-static int64_t sum_counts(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
-/* The array with room for one more than `n`, or NULL with the old one untouched. */
-static void *grow(void *array, uint32_t n, uint32_t *capacity, size_t size)
-{
-    if (n < *capacity)
-        return array;
-    uint32_t wanted = *capacity ? 2 * *capacity : 16;
-    void *grown = realloc(array, wanted * size);
-    if (grown)
-        *capacity = wanted;
-    return grown;
 }
 
 static uint32_t hash_name(enum rkc_region_kind kind, const char *name)
@@ -64,8 +50,7 @@ static uint32_t hash_name(enum rkc_region_kind kind, const char *name)
 
 static uint32_t hash_pair(uint32_t parent, uint32_t region)
 {
-    uint64_t hash = ((uint64_t)parent << 32 | region) * UINT64_C(0x9e3779b97f4a7c15);
-    return (uint32_t)(hash >> 32 ^ hash >> 15);
+    return rkc_hash_words((uint64_t)parent << 32 | region, 0);
 }
 
 static uint32_t hash_region(const struct rkc_profile *profile, uint32_t region)
@@ -76,32 +61,6 @@ static uint32_t hash_region(const struct rkc_profile *profile, uint32_t region)
 static uint32_t hash_path(const struct rkc_profile *profile, uint32_t path)
 {
     return hash_pair(profile->paths[path].parent, profile->paths[path].region);
-}
-
-static void index_put(uint32_t *index, uint32_t size, uint32_t hash, uint32_t value)
-{
-    while (index[hash & (size - 1)])
-        hash++;
-    index[hash & (size - 1)] = value + 1;
-}
-
-/* Make room for entry `n` in an index, which is never more than half full. */
-static int index_reserve(uint32_t **index, uint32_t *size, uint32_t n,
-                         const struct rkc_profile *profile,
-                         uint32_t (*hash)(const struct rkc_profile *, uint32_t))
-{
-    if (2 * (n + 1) <= *size)
-        return 0;
-    uint32_t wanted = *size ? 2 * *size : 64;
-    uint32_t *grown = calloc(wanted, sizeof *grown);
-    if (!grown)
-        return RKC_ENOMEM;
-    for (uint32_t i = 0; i < n; i++)
-        index_put(grown, wanted, hash(profile, i), i);
-    free(*index);
-    *index = grown;
-    *size = wanted;
-    return 0;
 }
 
 static int region_is(const struct rkc_profile_region *region, enum rkc_region_kind kind,
@@ -127,12 +86,12 @@ static int64_t find_region(const struct rkc_profile *profile, enum rkc_region_ki
 
 static int64_t add_region(struct rkc_profile *profile, enum rkc_region_kind kind, const char *name)
 {
-    struct rkc_profile_region *regions = grow(profile->regions, profile->n_regions,
-                                              &profile->cap_regions, sizeof *regions);
+    struct rkc_profile_region *regions = rkc_array_grow(profile->regions, profile->n_regions,
+                                                        &profile->cap_regions, sizeof *regions);
     if (!regions)
         return RKC_ENOMEM;
     profile->regions = regions;
-    if (index_reserve(&profile->region_index, &profile->region_index_size, profile->n_regions,
+    if (rkc_index_reserve(&profile->region_index, &profile->region_index_size, profile->n_regions,
                       profile, hash_region) != 0)
         return RKC_ENOMEM;
     char *copy = strdup(name);
@@ -141,7 +100,7 @@ static int64_t add_region(struct rkc_profile *profile, enum rkc_region_kind kind
 
     uint32_t region = profile->n_regions++;
     regions[region] = (struct rkc_profile_region){.name = copy, .kind = (uint8_t)kind};
-    index_put(profile->region_index, profile->region_index_size, hash_region(profile, region),
+    rkc_index_put(profile->region_index, profile->region_index_size, hash_region(profile, region),
               region);
     return region;
 }
@@ -191,12 +150,12 @@ int64_t rkc_profile_region_get(struct rkc_profile *profile, enum rkc_region_kind
  * stays, unused. */
 static int reserve_path(struct rkc_profile *profile)
 {
-    if (index_reserve(&profile->index, &profile->index_size, profile->n_paths, profile,
+    if (rkc_index_reserve(&profile->index, &profile->index_size, profile->n_paths, profile,
                       hash_path) != 0)
         return RKC_ENOMEM;
     uint32_t capacity = profile->cap_paths;
-    struct rkc_profile_path *paths = grow(profile->paths, profile->n_paths, &capacity,
-                                          sizeof *paths);
+    struct rkc_profile_path *paths =
+        rkc_array_grow(profile->paths, profile->n_paths, &capacity, sizeof *paths);
     if (!paths)
         return RKC_ENOMEM;
     profile->paths = paths;
@@ -243,7 +202,7 @@ static int64_t add_path(struct rkc_profile *profile, uint32_t parent, uint32_t r
         .region = region,
         .depth = parent == RKC_NO_PATH ? 0 : profile->paths[parent].depth + 1,
     };
-    index_put(profile->index, profile->index_size, hash_pair(parent, region), path);
+    rkc_index_put(profile->index, profile->index_size, hash_pair(parent, region), path);
     if (profile->has_numbers) {
         profile->numbers.n = profile->n_paths;
         memset(rkc_profile_stats(profile, path), 0, RKC_METRICS * sizeof(struct rkc_stat));
@@ -259,7 +218,7 @@ static int64_t fold_path(struct rkc_profile *profile, uint32_t other)
     if (path < 0)
         path = add_path(profile, 0, other);
     if (path >= 0)
-        profile->paths_folded = sum_counts(profile->paths_folded, 1);
+        profile->paths_folded = rkc_sum_counts(profile->paths_folded, 1);
     return path;
 }
 
@@ -302,7 +261,7 @@ static void copy_note_text(char copy[RKC_NOTE_TEXT_MAX], const char *text)
 static void count_note(struct rkc_profile_note *note, int32_t rank, int64_t count,
                        const char *text)
 {
-    note->count = sum_counts(note->count, count);
+    note->count = rkc_sum_counts(note->count, count);
     if (rank < note->rank || (rank == note->rank && note->text[0] == '\0'))
         copy_note_text(note->text, text);
     if (rank < note->rank)
@@ -329,8 +288,8 @@ int rkc_profile_note_add(struct rkc_profile *profile, enum rkc_note_kind kind, u
         region = RKC_NO_PATH;
     }
 
-    struct rkc_profile_note *notes = grow(profile->notes, profile->n_notes, &profile->cap_notes,
-                                          sizeof *notes);
+    struct rkc_profile_note *notes =
+        rkc_array_grow(profile->notes, profile->n_notes, &profile->cap_notes, sizeof *notes);
     if (!notes)
         return RKC_ENOMEM;
     profile->notes = notes;
@@ -429,7 +388,7 @@ static int merge_paths(struct rkc_profile *into, const struct rkc_profile *from,
             rkc_numbers_merge_path(rkc_profile_stats(into, map[i]), &into->numbers.hist[map[i]],
                                    rkc_profile_stats(from, i), &from->numbers.hist[i]);
     }
-    into->paths_folded = sum_counts(into->paths_folded, from->paths_folded);
+    into->paths_folded = rkc_sum_counts(into->paths_folded, from->paths_folded);
     return 0;
 }
 
@@ -453,10 +412,14 @@ int rkc_profile_merge(struct rkc_profile *into, const struct rkc_profile *from, 
     uint32_t *maps = malloc((n ? n : 1) * sizeof *maps);
     if (!maps)
         return RKC_ENOMEM;
+    if (!map)
+        map = maps + from->n_regions;
 
     int status = merge_regions(into, from, maps);
     if (status == 0)
-        status = merge_paths(into, from, maps, map ? map : maps + from->n_regions);
+        status = merge_paths(into, from, maps, map);
+    if (status == 0)
+        status = rkc_profile_merge_mpi(into, from, map);
     if (status == 0)
         status = merge_notes(into, from, maps);
     if (status == 0)

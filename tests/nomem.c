@@ -60,7 +60,9 @@ static void test_free(void *memory)
 #include "../src/numbers.c"
 #include "../src/buffer.c"
 #include "../src/pack.c"
+#include "../src/pack_mpi.c"
 #include "../src/profile.c"
+#include "../src/profile_mpi.c"
 #include "../src/sink/job.c"
 #include "../src/sink/stream.c"
 #include "../src/stats.c"
@@ -79,6 +81,15 @@ static int make(struct rkc_profile *profile, const char *prefix)
         if (path < 0)
             return (int)path;
     }
+    for (uint32_t i = 0; i < 40; i++) {
+        if (!rkc_profile_transfer_get(profile, i, RKC_KIND_DEVICE, 0, RKC_KIND_NONE, -1))
+            return RKC_ENOMEM;
+        int status = rkc_profile_wait_add(profile, i, &(struct rkc_comm_id){1, 2, 0}, 0, 1, 1, -1);
+        if (status)
+            return status;
+    }
+    if (!rkc_profile_spill(profile))
+        return RKC_ENOMEM;
     int status = rkc_profile_note_add(profile, RKC_NOTE_LOST, RKC_NO_PATH, 0, 1, "lost");
     return status ? status : rkc_profile_ranks_add(profile, 0, 0);
 }

@@ -3,6 +3,7 @@
 
 #include "profile.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -249,6 +250,24 @@ static uint32_t dice(uint32_t sides)
     return (dice_state >> 8) % sides;
 }
 
+/* A few rows of transfers and of a rank's waits, on few call paths and communicators. */
+static void add_random_mpi(struct rkc_profile *profile, int32_t rank)
+{
+    for (uint32_t i = dice(6); i > 0; i--) {
+        struct rkc_transfer *row = rkc_profile_transfer_get(
+            profile, dice(profile->n_paths), dice(RKC_KINDS), (int)dice(2), dice(RKC_KINDS),
+            (int)dice(2));
+        row->sent += dice(100);
+        row->ns += dice(4) ? dice(100) : INT64_MAX / 16;
+        row->size[dice(RKC_SIZE_BUCKETS)] += 1 + dice(3);
+    }
+    for (uint32_t i = dice(6); i > 0; i--) {
+        struct rkc_comm_id comm = {dice(2), 2 + (int32_t)dice(2), (int32_t)dice(2)};
+        rkc_profile_wait_add(profile, dice(profile->n_paths), &comm, rank, 1 + dice(2),
+                             dice(4) ? dice(5) : INT64_MAX / 2, dice(2) ? dice(9) : RKC_ABSENT);
+    }
+}
+
 /* A random tree below 30 paths, now and then empty, with some of its metrics absent. */
 static void make_random(struct rkc_profile *profile, int32_t rank)
 {
@@ -279,6 +298,7 @@ static void make_random(struct rkc_profile *profile, int32_t rank)
         profile->numbers.hist[i].visit_sumsq_ns2 =
             dice(3) ? dice(100) : ~(rkc_u128)0 / (1 + dice(4));
     }
+    add_random_mpi(profile, rank);
 }
 
 /* Whether two profiles are the same to the last byte, the numbering included. */
@@ -313,9 +333,7 @@ static void merge_random(struct rkc_profile *into, const struct rkc_profile *pro
 static void renumber(struct rkc_profile *into, const struct rkc_profile *order,
                      const struct rkc_profile *profile)
 {
-    struct rkc_profile bare = *order;
-    bare.has_numbers = 0;
-    bare.n_notes = bare.n_ranks = 0;
+    struct rkc_profile bare = rkc_profile_bare(order);
     rkc_profile_init(into, 1);
     rkc_profile_merge(into, &bare, NULL);
     rkc_profile_merge(into, profile, NULL);
@@ -329,10 +347,29 @@ static int compare_notes(const void *a, const void *b)
     return (x->region > y->region) - (x->region < y->region);
 }
 
-static void sort_notes(struct rkc_profile *profile)
+static int compare_transfers(const void *a, const void *b)
+{
+    return memcmp(a, b, offsetof(struct rkc_transfer, sent));
+}
+
+static int compare_waits(const void *a, const void *b)
+{
+    const struct rkc_wait *x = a, *y = b;
+    if (x->path != y->path)
+        return x->path < y->path ? -1 : 1;
+    return memcmp(&x->comm, &y->comm, sizeof x->comm);
+}
+
+/* In an order that does not depend on that in which ranks came. */
+static void sort_rows(struct rkc_profile *profile)
 {
     if (profile->n_notes)
         qsort(profile->notes, profile->n_notes, sizeof *profile->notes, compare_notes);
+    if (profile->n_transfers)
+        qsort(profile->transfers, profile->n_transfers, sizeof *profile->transfers,
+              compare_transfers);
+    if (profile->n_waits)
+        qsort(profile->waits, profile->n_waits, sizeof *profile->waits, compare_waits);
 }
 
 static void random_merges(void)
@@ -355,8 +392,8 @@ static void random_merges(void)
 
         merge_random(&other, swapped, PROFILES);
         renumber(&turned, &all, &other);
-        sort_notes(&all);
-        sort_notes(&turned);
+        sort_rows(&all);
+        sort_rows(&turned);
         order_matters += !same(&all, &turned);
         rkc_profile_free(&other);
         rkc_profile_free(&turned);

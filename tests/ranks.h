@@ -53,7 +53,9 @@ static char *test_strdup(const char *text)
 #include "../src/link.c"
 #include "../src/local.c"
 #include "../src/pack.c"
+#include "../src/pack_mpi.c"
 #include "../src/profile.c"
+#include "../src/profile_mpi.c"
 #include TESTED
 #undef malloc
 #undef calloc
