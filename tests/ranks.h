@@ -56,6 +56,7 @@ static char *test_strdup(const char *text)
 #include "../src/pack_mpi.c"
 #include "../src/profile.c"
 #include "../src/profile_mpi.c"
+#include "../src/rank_rows.c"
 #include TESTED
 #undef malloc
 #undef calloc
