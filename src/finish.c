@@ -200,9 +200,13 @@ static int send_row(const struct rkc_local *local, const uint32_t *map, struct r
     if (!values)
         return RKC_ENOMEM;
     rkc_local_row(local, map, metrics, n_paths, n_paths, values);
-    struct rkc_rows rows = {
-        .n_ranks = 1, .n_paths = n_paths, .ranks = &local->row, .values = values,
-        .devices = local->devices};
+    struct rkc_rank_row row = rkc_local_rank(local);
+    struct rkc_rows rows = {.n_ranks = 1,
+                            .n_paths = n_paths,
+                            .ranks = &row,
+                            .values = values,
+                            .devices = local->devices,
+                            .peers = local->peers};
     int status = sink->ops->rows(sink, &rows);
     free(values);
     return status;

@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "finish.h"
 #include "log.h"
+#include "profile_mpi.h"
 
 enum {
     PACKETS_BYTES = 2 << 20, /* of all ranks, at most */
@@ -20,12 +21,12 @@ enum {
     ROWS_BYTES = 256 << 10, /* of per-rank values handed over at once */
 };
 
-/* What a packet begins with; the bytes of the call paths, those of the numbers and the devices
- * follow. */
+/* What a packet begins with; the bytes of the call paths, those of the numbers, of transfers and
+ * waits, the devices and the peers follow. */
 struct head {
     int32_t present;  /* 0: the rank has nothing to add */
     int32_t too_long; /* the size agreed on was not enough */
-    uint64_t paths_bytes, numbers_bytes;
+    uint64_t paths_bytes, numbers_bytes, mpi_bytes;
     uint32_t metrics, zero;
     struct rkc_rank_row row;
 };
@@ -108,7 +109,7 @@ int64_t rkc_gather_bytes(const struct rkc_image *image)
     struct rkc_view view;
     const struct rkc_block *block = NULL;
     int broken = 0;
-    int64_t bytes = sizeof(struct head) + NOTES_BYTES;
+    int64_t bytes = sizeof(struct head) + NOTES_BYTES + RKC_PACKED_MPI_BYTES;
     rkc_view_own(&view, image);
     while ((block = rkc_view_next(&view, block, &broken)))
         bytes += bytes_of_block(block);
@@ -143,12 +144,12 @@ void rkc_gather_free(struct rkc_gather *gather)
 
 /* The call paths as all ranks that have them pack them: without what is one rank's. Where there
  * are notes they are packed along, and rank 0 finds bytes that are not another rank's. */
-static void pack_paths(struct rkc_local *local, struct rkc_buffer *packet)
+static void pack_paths(const struct rkc_local *local, struct rkc_buffer *packet)
 {
-    uint32_t n_ranks = local->paths.n_ranks;
-    local->paths.n_ranks = 0;
-    rkc_profile_pack(&local->paths, packet);
-    local->paths.n_ranks = n_ranks;
+    struct rkc_profile paths = rkc_profile_bare(&local->paths);
+    paths.n_notes = local->paths.n_notes;
+    paths.paths_folded = local->paths.paths_folded;
+    rkc_profile_pack(&paths, packet);
 }
 
 /* Fill gather->packet. Without memory there is nothing in it but the head. */
@@ -158,7 +159,7 @@ static void fill_packet(struct rkc_gather *gather, struct rkc_local *local)
     struct head head = {.present = local != NULL};
     rkc_buffer_add(packet, &head, sizeof head);
     if (local) {
-        head.row = local->row;
+        head.row = rkc_local_rank(local);
         head.metrics = local->metrics;
         uint32_t *map = rkc_finish_numbering(local->paths.n_paths);
         pack_paths(local, packet);
@@ -166,8 +167,12 @@ static void fill_packet(struct rkc_gather *gather, struct rkc_local *local)
         if (!map || rkc_local_pack(local, map, 0, local->paths.n_paths, packet) != 0)
             head.present = 0;
         head.numbers_bytes = packet->size - sizeof head - head.paths_bytes;
+        if (rkc_profile_has_mpi(&local->paths))
+            rkc_profile_pack_mpi(&local->paths, packet);
+        head.mpi_bytes = packet->size - sizeof head - head.paths_bytes - head.numbers_bytes;
         rkc_buffer_add(packet, local->devices,
                        (size_t)local->row.n_devices * sizeof *local->devices);
+        rkc_buffer_add(packet, local->peers, local->n_peers * sizeof *local->peers);
         free(map);
     }
     head.too_long = packet->size > (size_t)gather->bytes;
@@ -179,8 +184,8 @@ static void fill_packet(struct rkc_gather *gather, struct rkc_local *local)
 /* A rank that is there. */
 struct part {
     struct head head;
-    struct rkc_cursor paths, numbers;
-    const char *devices; /* not aligned */
+    struct rkc_cursor paths, numbers, mpi;
+    const char *devices, *peers; /* not aligned */
     const uint32_t *map; /* number of each of its call paths */
     uint32_t *own_map;   /* the same, unless it is another rank's */
     uint32_t n_paths;
@@ -199,6 +204,8 @@ struct root {
     struct rkc_rank_row *ranks; /* of a block of rows */
     int64_t *values;
     struct rkc_rank_device *devices; /* the same, with room for those of all ranks */
+    struct rkc_rank_peer *peers;
+    size_t n_peers; /* of all ranks */
 };
 
 /* Note how long a function of the sink took. */
@@ -219,24 +226,36 @@ static size_t bytes_of_devices(const struct part *part)
     return (size_t)part->head.row.n_devices * sizeof(struct rkc_rank_device);
 }
 
+static size_t bytes_of_peers(const struct part *part)
+{
+    return (size_t)part->head.row.n_peers * sizeof(struct rkc_rank_peer);
+}
+
+/* Take a part of a packet as a cursor of its own. */
+static struct rkc_cursor take_part(struct rkc_cursor *packet, size_t bytes)
+{
+    const char *at = rkc_cursor_take(packet, bytes);
+    return (struct rkc_cursor){.at = at, .end = at ? at + bytes : NULL, .failed = !at};
+}
+
 /* Find the parts of a packet. */
 static int open_packet(const struct rkc_gather *gather, int rank, struct part *part)
 {
     const char *at = gather->all + (size_t)gather->bytes * (size_t)rank;
-    size_t room = (size_t)gather->bytes - sizeof part->head;
+    struct rkc_cursor packet = {.at = at + sizeof part->head, .end = at + gather->bytes};
+    const struct head *head = &part->head;
     memcpy(&part->head, at, sizeof part->head);
-    at += sizeof part->head;
-    size_t paths = part->head.paths_bytes, numbers = part->head.numbers_bytes;
-    int32_t n_devices = part->head.row.n_devices;
-    if (part->head.too_long)
+    if (head->too_long)
         return 0;
-    if (paths > room || numbers > room - paths || n_devices < 0 ||
-        n_devices > RKC_RANK_DEVICES_MAX || bytes_of_devices(part) > room - paths - numbers)
+    if (head->row.n_devices < 0 || head->row.n_devices > RKC_RANK_DEVICES_MAX ||
+        head->row.n_peers < 0 || head->row.n_peers > RKC_RANK_PEERS_MAX)
         return RKC_EFORMAT;
-    part->paths = (struct rkc_cursor){.at = at, .end = at + paths};
-    part->numbers = (struct rkc_cursor){.at = at + paths, .end = at + paths + numbers};
-    part->devices = at + paths + numbers;
-    return 0;
+    part->paths = take_part(&packet, head->paths_bytes);
+    part->numbers = take_part(&packet, head->numbers_bytes);
+    part->mpi = take_part(&packet, head->mpi_bytes);
+    part->devices = rkc_cursor_take(&packet, bytes_of_devices(part));
+    part->peers = rkc_cursor_take(&packet, bytes_of_peers(part));
+    return packet.failed ? RKC_EFORMAT : 0;
 }
 
 static int same_paths(const struct part *a, const struct part *b)
@@ -278,7 +297,10 @@ static int take_packet(struct root *root, int rank, int *again)
     } else {
         status = number_paths(root, part);
     }
+    if (status == 0 && part->head.mpi_bytes > 0)
+        status = rkc_profile_merge_packed_mpi(&root->merged, part->map, part->n_paths, &part->mpi);
     root->n_parts++;
+    root->n_peers += (size_t)part->head.row.n_peers;
     struct rkc_finish_sums sums = rkc_finish_sums_of(&part->head.row, part->head.metrics);
     rkc_finish_sums_add(&root->sums, &sums);
     return status != 0 ? status : rkc_profile_ranks_add(&root->merged, rank, rank);
@@ -316,8 +338,8 @@ static int fill_rows(struct root *root, uint32_t metrics, uint32_t first, uint32
     size_t stride = (size_t)n * n_paths;
     *rows = (struct rkc_rows){
         .n_ranks = n, .n_paths = n_paths, .ranks = root->ranks, .values = root->values,
-        .devices = root->devices};
-    char *device = (char *)root->devices;
+        .devices = root->devices, .peers = root->peers};
+    char *device = (char *)root->devices, *peer = (char *)root->peers;
     memset(root->values, 0xff, /* absent */
            stride * (unsigned)__builtin_popcount(metrics) * sizeof *root->values);
     for (uint32_t i = 0; i < n; i++) {
@@ -326,6 +348,8 @@ static int fill_rows(struct root *root, uint32_t metrics, uint32_t first, uint32
         uint32_t open = part->head.row.open_path;
         memcpy(device, part->devices, bytes_of_devices(part));
         device += bytes_of_devices(part);
+        memcpy(peer, part->peers, bytes_of_peers(part));
+        peer += bytes_of_peers(part);
         root->ranks[i] = part->head.row;
         root->ranks[i].open_path = open < part->n_paths ? part->map[open] : RKC_NO_PATH;
         int status = rkc_numbers_take_row(&cursor, part->map, part->n_paths, metrics, n_paths,
@@ -345,7 +369,8 @@ static int write_rows(struct root *root, uint32_t metrics)
     root->ranks = malloc((step + 1) * sizeof *root->ranks);
     root->values = malloc(step * rank_bytes + 1);
     root->devices = malloc(((size_t)root->sums.device_uses + 1) * sizeof *root->devices);
-    if (!root->ranks || !root->values || !root->devices)
+    root->peers = malloc((root->n_peers + 1) * sizeof *root->peers);
+    if (!root->ranks || !root->values || !root->devices || !root->peers)
         return fail(RKC_ENOMEM);
     int status = 0;
     for (uint32_t first = 0; first < root->n_parts && status == 0; first += step) {
@@ -390,6 +415,7 @@ static void free_root(struct root *root)
     free(root->ranks);
     free(root->values);
     free(root->devices);
+    free(root->peers);
 }
 
 /* Understand all packets, or say that they are to be sent in another way. */

@@ -481,6 +481,7 @@ void rkc_local_free(struct rkc_local *local)
     free(local->values);
     free(local->device_values);
     free(local->devices);
+    free(local->peers);
     free(local->sumsq_ns2);
     free(local->nodes);
     free(local->pending);

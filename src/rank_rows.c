@@ -15,10 +15,11 @@
 enum {
     BLOCK_BYTES = 1 << 18, /* of values gathered at once */
     BLOCK_RANKS = 256,     /* ranks asked for them at once */
+    PEERS_AT_ONCE = 65536, /* held, but for those of one more rank */
 };
 
 /* In the order of their messages; others of a reduction are below. */
-enum { TAG_GO = 100, TAG_ROW, TAG_VALUES, TAG_DEVICES };
+enum { TAG_GO = 100, TAG_ROW, TAG_VALUES, TAG_DEVICES, TAG_PEERS };
 
 void rkc_outlet_did(struct rkc_outlet *outlet, int64_t begin_ns, int status)
 {
@@ -45,7 +46,7 @@ static void fill_row(struct rkc_rank_rows *rows, int64_t *values)
     rows->row = (struct rkc_row_message){.present = local != NULL};
     if (!local)
         return;
-    rows->row.row = local->row;
+    rows->row.row = rkc_local_rank(local);
     uint32_t open = local->row.open_path;
     rows->row.row.open_path = open < local->paths.n_paths ? rows->map[open] : RKC_NO_PATH;
     if (values)
@@ -77,9 +78,11 @@ int rkc_rank_rows_send(struct rkc_rank_rows *rows)
     int has_devices = rows->row.row.n_devices > 0;
     if (status == 0 && has_devices)
         status = rkc_devices_send(link, rows->local, TAG_DEVICES, &pending[2]);
+    if (status == 0 && rows->row.row.n_peers > 0)
+        status = rkc_peers_send(link, rows->local, TAG_PEERS, &rows->peers_out);
     for (int i = 0; i < 2 + has_devices && status == 0; i++)
         status = rkc_link_wait(link, &pending[i]);
-    return status;
+    return status != 0 ? status : rkc_packet_settle(link, &rows->peers_out);
 }
 
 static void add_missing(struct rkc_rank_rows *rows, struct rkc_outlet *outlet, int32_t rank)
@@ -103,7 +106,7 @@ static void add_missing(struct rkc_rank_rows *rows, struct rkc_outlet *outlet, i
 }
 
 /* Receive the rows of the ranks first .. first + n - 1, but for our own. */
-static int receive_rows(struct rkc_rank_rows *rows, struct rkc_outlet *outlet, int first, int n)
+static int receive_rows(struct rkc_rank_rows *rows, int first, int n)
 {
     const struct rkc_link *link = rows->link;
     int k = 0, status = 0;
@@ -121,24 +124,36 @@ static int receive_rows(struct rkc_rank_rows *rows, struct rkc_outlet *outlet, i
     }
     for (int i = 0; i < k && status == 0; i++)
         status = rkc_link_wait(link, &rows->pending[i]);
-    rows->devices.n = 0;
-    for (int i = 0; i < n && status == 0; i++)
-        status = rkc_devices_take(&rows->devices, link, first + i, TAG_DEVICES, rows->local,
-                                  &rows->rows[i].row);
-    if (rows->devices.failed)
-        rkc_outlet_fail(outlet, RKC_ENOMEM);
+    return status;
+}
+
+/* Of the block that begins with rank `first`, take what belongs to the ranks from begin on, as far
+ * as it may be held at once; *end gets where it stopped. */
+static int take_lists(struct rkc_rank_rows *rows, int first, int begin, int n, int *end)
+{
+    const struct rkc_link *link = rows->link;
+    int i = begin, status = 0;
+    rows->devices.n = rows->peers.n = 0;
+    for (; i < n && status == 0 && rows->peers.n < PEERS_AT_ONCE; i++) {
+        struct rkc_rank_row *row = &rows->rows[i].row;
+        status = rkc_devices_take(&rows->devices, link, first + i, TAG_DEVICES, rows->local, row);
+        if (status == 0)
+            status = rkc_peers_take(&rows->peers, link, first + i, TAG_PEERS, rows->local, row);
+    }
+    *end = i;
     return status;
 }
 
 /* From rank by rank to metric by metric, without the ranks that have nothing. */
 static struct rkc_rows sort_rows(struct rkc_rank_rows *rows, struct rkc_outlet *outlet, int first,
-                                 int n)
+                                 int begin, int end)
 {
     struct rkc_rows block = {.n_paths = rows->n_paths,
                              .ranks = rows->ranks,
                              .values = rows->values,
-                             .devices = rows->devices.devices};
-    for (int i = 0; i < n; i++) {
+                             .devices = rows->devices.devices,
+                             .peers = rows->peers.peers};
+    for (int i = begin; i < end; i++) {
         if (rows->rows[i].present)
             rows->ranks[block.n_ranks++] = rows->rows[i].row;
         else
@@ -146,7 +161,7 @@ static struct rkc_rows sort_rows(struct rkc_rank_rows *rows, struct rkc_outlet *
     }
     int64_t *to = rows->values;
     for (size_t metric = 0; metric < n_row_metrics(rows); metric++)
-        for (int i = 0; i < n; i++) {
+        for (int i = begin; i < end; i++) {
             if (!rows->rows[i].present)
                 continue;
             memcpy(to, rows->arrived + (size_t)i * n_values(rows) + metric * rows->n_paths,
@@ -156,6 +171,16 @@ static struct rkc_rows sort_rows(struct rkc_rank_rows *rows, struct rkc_outlet *
     return block;
 }
 
+static void write_part(struct rkc_rank_rows *rows, struct rkc_outlet *outlet, int first, int begin,
+                       int end)
+{
+    struct rkc_rows block = sort_rows(rows, outlet, first, begin, end);
+    if (block.n_ranks == 0 || outlet->status != 0)
+        return;
+    int64_t begin_ns = rkc_clock_monotonic_ns();
+    rkc_outlet_did(outlet, begin_ns, outlet->sink->ops->rows(outlet->sink, &block));
+}
+
 static int gather_block(struct rkc_rank_rows *rows, struct rkc_outlet *outlet, int first, int n)
 {
     memset(rows->arrived, 0xff, (size_t)n * n_values(rows) * sizeof *rows->arrived); /* absent */
@@ -163,15 +188,15 @@ static int gather_block(struct rkc_rank_rows *rows, struct rkc_outlet *outlet, i
         fill_row(rows, rows->arrived);
         rows->rows[0] = rows->row;
     }
-    int status = receive_rows(rows, outlet, first, n);
-    if (status != 0)
-        return status;
-    struct rkc_rows block = sort_rows(rows, outlet, first, n);
-    if (block.n_ranks > 0 && outlet->status == 0) {
-        int64_t begin_ns = rkc_clock_monotonic_ns();
-        rkc_outlet_did(outlet, begin_ns, outlet->sink->ops->rows(outlet->sink, &block));
+    int status = receive_rows(rows, first, n), end;
+    for (int begin = 0; begin < n && status == 0; begin = end) {
+        status = take_lists(rows, first, begin, n, &end);
+        if (rows->devices.failed || rows->peers.failed)
+            rkc_outlet_fail(outlet, RKC_ENOMEM);
+        if (status == 0)
+            write_part(rows, outlet, first, begin, end);
     }
-    return 0;
+    return status;
 }
 
 /* Tell the ranks from `first` on that their rows are not wanted. */
@@ -217,5 +242,6 @@ void rkc_rank_rows_free(struct rkc_rank_rows *rows)
     free(rows->ranks);
     free(rows->pending);
     free(rows->devices.devices);
+    rkc_peers_free(&rows->peers);
     free(rows->missing);
 }

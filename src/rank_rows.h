@@ -1,4 +1,5 @@
-/* rank_rows.h - the row of each rank, with all that belongs to it, to rank 0 and into a sink. */
+/* rank_rows.h - the row of each rank, with its values, devices and peers, to rank 0 and into a
+ * sink. */
 #ifndef RKC_RANK_ROWS_H
 #define RKC_RANK_ROWS_H
 
@@ -7,6 +8,7 @@
 #include "collect.h"
 #include "devices.h"
 #include "link.h"
+#include "peers.h"
 #include "sink/sink.h"
 
 /* A sink in use. Once its status is not 0 it is left alone. */
@@ -36,6 +38,7 @@ struct rkc_rank_rows {
 
     struct rkc_row_message row;
     int64_t *values; /* of one rank, or of a block of ranks */
+    struct rkc_outgoing peers_out;
     int32_t go;
 
     /* Rank 0 alone. */
@@ -43,7 +46,8 @@ struct rkc_rank_rows {
     int64_t *arrived;             /* its values as they come, rank by rank */
     struct rkc_rank_row *ranks;
     struct rkc_pending *pending;
-    struct rkc_device_list devices;
+    struct rkc_device_list devices; /* of as many of its ranks as go into the sink at once */
+    struct rkc_peer_list peers;
     struct rkc_rank_range *missing; /* of all ranks */
     uint32_t n_missing, cap_missing;
 };

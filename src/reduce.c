@@ -95,10 +95,8 @@ static int start_numbering(struct reduction *red, int rows, struct rkc_job *job)
         rkc_outlet_fail(&red->outlet, RKC_ENOMEM);
     if (red->outlet.status == 0) {
         int status = rkc_finish_job(job, &red->sums, rows, red->link.size, red->merged.n_paths);
-        uint32_t n_notes = red->merged.n_notes;
-        red->merged.n_notes = 0;
-        rkc_profile_pack(&red->merged, &out->body);
-        red->merged.n_notes = n_notes;
+        struct rkc_profile bare = rkc_profile_bare(&red->merged);
+        rkc_profile_pack(&bare, &out->body);
         if (status != 0 || out->body.failed)
             rkc_outlet_fail(&red->outlet, RKC_ENOMEM);
     }
@@ -136,7 +134,8 @@ static void find_numbers(struct reduction *red)
         return;
     }
     uint32_t n_paths = common.n_paths;
-    if (rkc_profile_merge(&common, &red->local->paths, red->map) != 0 || common.n_paths != n_paths)
+    struct rkc_profile bare = rkc_profile_bare(&red->local->paths);
+    if (rkc_profile_merge(&common, &bare, red->map) != 0 || common.n_paths != n_paths)
         red->local = NULL;
     rkc_profile_free(&common);
 }

@@ -190,52 +190,60 @@ static void test_sink_fails(void)
     ok(all_are(all, RKC_EWRITER), "without a sink every rank fails at once");
 }
 
+/* Read a packet whose head is another; 0 when it is taken for one. */
+static int read_damaged(const struct rkc_link *link, struct rkc_gather *from,
+                        const struct head *head)
+{
+    struct root root = {.link = link, .gather = from};
+    int again = 0;
+    root.parts = calloc((size_t)size, sizeof *root.parts);
+    rkc_profile_init(&root.merged, 0);
+    rkc_profile_init(&root.missing, 0);
+    memcpy(from->all, from->packet.data, (size_t)from->bytes);
+    memcpy(from->all, head, sizeof *head);
+    int status = take_packet(&root, 0, &again);
+    if (status == 0)
+        status = add_numbers(&root);
+    free_root(&root);
+    return status;
+}
+
 /* Bytes that cannot be are no profile, and nobody reads beyond them. */
 static void test_damaged(void)
 {
+    enum { BYTES = 8192 };
     int all[8], wrong = 0;
-    struct rkc_gather gather_ = {.bytes = 4096, .room = 4096};
+    struct rkc_gather gather_ = {.bytes = BYTES, .room = BYTES};
     struct rkc_link link = link_for(60);
     struct rkc_local local = make_local(0, 3);
     if (rank == 0) {
-        gather_.packet.data = calloc(1, 4096);
-        gather_.packet.capacity = 4096;
+        gather_.packet.data = calloc(1, BYTES);
+        gather_.packet.capacity = BYTES;
         fill_packet(&gather_, &local);
-        gather_.all = malloc(4096);
-        size_t used =
-            gather_.packet.size - (size_t)local.row.n_devices * sizeof(struct rkc_rank_device);
-        for (size_t cut = 0; cut < used - sizeof(struct head); cut++) {
-            struct root root = {.link = &link, .gather = &gather_};
-            struct part part;
-            int again = 0;
-            root.parts = calloc((size_t)size, sizeof *root.parts);
-            rkc_profile_init(&root.merged, 0);
-            rkc_profile_init(&root.missing, 0);
-            memcpy(gather_.all, gather_.packet.data, 4096);
-            memcpy(&part.head, gather_.all, sizeof part.head);
-            if (cut < part.head.numbers_bytes)
-                part.head.numbers_bytes = cut;
-            else
-                part.head.paths_bytes = cut - part.head.numbers_bytes;
-            memcpy(gather_.all, &part.head, sizeof part.head);
-            int status = take_packet(&root, 0, &again);
-            if (status == 0)
-                status = add_numbers(&root);
-            wrong += status == 0;
-            free_root(&root);
+        gather_.all = malloc(BYTES);
+        struct head whole, head;
+        memcpy(&whole, gather_.packet.data, sizeof whole);
+        is_int(read_damaged(&link, &gather_, &whole), 0, "a packet is read");
+        for (size_t i = 0; i < 3; i++) {
+            size_t bytes[] = {whole.paths_bytes, whole.numbers_bytes, whole.mpi_bytes};
+            for (size_t cut = 1; cut < bytes[i]; cut++) {
+                uint64_t *const part[] = {&head.paths_bytes, &head.numbers_bytes, &head.mpi_bytes};
+                head = whole;
+                *part[i] = cut;
+                wrong += read_damaged(&link, &gather_, &head) == 0;
+            }
         }
-        is_int(wrong, 0, "a packet cut short is refused");
-        const int32_t n_devices[] = {-1, RKC_RANK_DEVICES_MAX + 1, RKC_RANK_DEVICES_MAX};
-        for (int i = 0; i < 3; i++) {
-            struct part part;
-            memcpy(gather_.all, gather_.packet.data, 4096);
-            memcpy(&part.head, gather_.all, sizeof part.head);
-            part.head.row.n_devices = n_devices[i];
-            part.head.numbers_bytes = 1500;
-            memcpy(gather_.all, &part.head, sizeof part.head);
-            wrong += open_packet(&gather_, 0, &part) != RKC_EFORMAT;
+        is_int(wrong, 0, "one cut short anywhere is refused");
+        static const int32_t lists[][2] = {
+            {-1, 0}, {RKC_RANK_DEVICES_MAX + 1, 0}, {0, -1}, {0, RKC_RANK_PEERS_MAX + 1},
+            {0, BYTES / sizeof(struct rkc_rank_peer)}};
+        for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+            head = whole;
+            head.row.n_devices = lists[i][0];
+            head.row.n_peers = lists[i][1];
+            wrong += read_damaged(&link, &gather_, &head) != RKC_EFORMAT;
         }
-        is_int(wrong, 0, "so is one with more devices than there can be, or fewer than none");
+        is_int(wrong, 0, "so is one with more devices or peers than there can be, or fewer");
         rkc_buffer_free(&gather_.packet);
         free(gather_.all);
     }

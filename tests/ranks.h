@@ -54,6 +54,7 @@ static char *test_strdup(const char *text)
 #include "../src/local.c"
 #include "../src/pack.c"
 #include "../src/pack_mpi.c"
+#include "../src/peers.c"
 #include "../src/profile.c"
 #include "../src/profile_mpi.c"
 #include "../src/rank_rows.c"
@@ -85,6 +86,47 @@ static struct rkc_rank_device device_of(int rank, int i)
     struct rkc_rank_device device = {.index = i, .covered_ns = 100 * rank + i, .ns = 7};
     snprintf(device.uuid, sizeof device.uuid, "GPU-%d-%d", rank, i);
     return device;
+}
+
+/* Not 0: so many peers on each rank. */
+static int peers_each;
+
+static int n_peers_of(int rank)
+{
+    static const int n[] = {3, 0, 1, 20};
+    return peers_each ? peers_each : n[rank % 4];
+}
+
+/* Every other is one that the rank got something from. */
+static struct rkc_rank_peer peer_of(int rank, int i)
+{
+    return (struct rkc_rank_peer){.source = i % 2 ? i : rank,
+                                  .target = i % 2 ? rank : i,
+                                  .messages = 1 + i,
+                                  .bytes = (int64_t)1000000 * rank + i};
+}
+
+static void put_peers(struct rkc_local *local, int rank)
+{
+    local->n_peers = (uint32_t)n_peers_of(rank);
+    local->peers = local->n_peers ? calloc(local->n_peers, sizeof *local->peers) : NULL;
+    for (uint32_t i = 0; i < local->n_peers; i++)
+        local->peers[i] = peer_of(rank, (int)i);
+}
+
+/* In "step", and in the last call path, all on one communicator and some on another. */
+static void put_mpi(struct rkc_local *local, int rank)
+{
+    for (uint32_t path = 1; path < local->paths.n_paths; path += local->paths.n_paths - 2) {
+        struct rkc_transfer *row = rkc_profile_transfer_get(&local->paths, path, RKC_KIND_DEVICE,
+                                                            rank % 2, RKC_KIND_NONE, -1);
+        row->sent = 100 + rank;
+        row->size[7]++;
+        struct rkc_comm_id comm = {5, 8, 0};
+        rkc_profile_wait_add(&local->paths, path, &comm, rank, 3, 50 + rank % 3, RKC_ABSENT);
+        comm.first = rank % 2;
+        rkc_profile_wait_add(&local->paths, path, &comm, rank, 1, 1, 1);
+    }
 }
 
 /* What rank `rank` has of metric `metric` in the call path numbered `key`. */
@@ -142,6 +184,8 @@ static struct rkc_local make_local(int rank, int n_common)
     snprintf(name, sizeof name, "only%d", twins ? 0 : rank);
     put_path(&local, 0, name, 5000, rank);
     rkc_profile_ranks_add(&local.paths, rank, rank);
+    put_peers(&local, rank);
+    put_mpi(&local, rank);
     if (!twins)
         rkc_profile_note_add(&local.paths, RKC_NOTE_LOST, RKC_NO_PATH, rank, 1, NULL);
     rkc_job_set(&local.job, "program", rank == 0 ? "first" : "another");
@@ -172,7 +216,8 @@ static struct kept {
     uint32_t n_rows;
     int64_t value[8][RKC_METRICS]; /* of the rank's own call path */
     int64_t foreign[8];            /* values that belong to another rank's call path */
-    int64_t wrong_devices[8];
+    int64_t wrong_devices[8], wrong_peers[8];
+    uint32_t most_peers; /* of one block */
     enum rkc_file_status status;
     struct rkc_rank_range missing[8];
     uint32_t n_missing;
@@ -226,11 +271,18 @@ static int keep_rows(struct rkc_sink *sink, const struct rkc_rows *rows)
 {
     (void)sink;
     const struct rkc_rank_device *device = rows->devices;
+    const struct rkc_rank_peer *peer = rows->peers;
+    if (rkc_rows_peers(rows) > kept.most_peers)
+        kept.most_peers = (uint32_t)rkc_rows_peers(rows);
     for (uint32_t i = 0; i < rows->n_ranks && kept.n_rows < 8; i++) {
         kept.row[kept.n_rows] = rows->ranks[i];
         for (int k = 0; k < rows->ranks[i].n_devices; k++, device++) {
             struct rkc_rank_device wanted = device_of(rows->ranks[i].rank, k);
             kept.wrong_devices[kept.n_rows] += memcmp(device, &wanted, sizeof wanted) != 0;
+        }
+        for (int k = 0; k < rows->ranks[i].n_peers; k++, peer++) {
+            struct rkc_rank_peer wanted = peer_of(rows->ranks[i].rank, k);
+            kept.wrong_peers[kept.n_rows] += memcmp(peer, &wanted, sizeof wanted) != 0;
         }
         size_t metric = 0;
         for (int m = 0; m < RKC_METRICS; m++) {
@@ -305,6 +357,19 @@ static int all_are(const int all[8], int wanted)
     return 1;
 }
 
+/* Whether two profiles have the same transfers and waits, in the same order. */
+static int same_mpi(const struct rkc_profile *a, const struct rkc_profile *b)
+{
+    struct rkc_buffer packed[2] = {{0}, {0}};
+    rkc_profile_pack_mpi(a, &packed[0]);
+    rkc_profile_pack_mpi(b, &packed[1]);
+    int same = packed[0].size == packed[1].size &&
+               memcmp(packed[0].data, packed[1].data, packed[0].size) == 0;
+    rkc_buffer_free(&packed[0]);
+    rkc_buffer_free(&packed[1]);
+    return same && a->n_transfers > 0 && a->n_waits > 0;
+}
+
 /* Whether the sink got what merging one rank after the other gives. */
 static int is_as_merged(int n_common, unsigned missing)
 {
@@ -325,7 +390,7 @@ static int is_as_merged(int n_common, unsigned missing)
             rkc_local_add(&local[r], map[r], &numbers);
 
     int same = merged.n_paths == kept.profile.n_paths && kept.covered == merged.n_paths &&
-               merged.n_notes == kept.profile.n_notes &&
+               merged.n_notes == kept.profile.n_notes && same_mpi(&merged, &kept.profile) &&
                (twins || merged.notes[0].count == kept.profile.notes[0].count);
     for (uint32_t i = 0; same && i < merged.n_paths; i++)
         same = merged.paths[i].parent == kept.profile.paths[i].parent &&
@@ -353,7 +418,8 @@ static int rows_are_right(unsigned missing)
             continue;
         if (i >= kept.n_rows || kept.row[i].rank != r || kept.row[i].wall_ns != 100 + r ||
             (!twins && kept.foreign[i] != 0) || kept.row[i].n_devices != n_devices_of(r) ||
-            kept.wrong_devices[i] != 0)
+            kept.wrong_devices[i] != 0 || kept.row[i].n_peers != n_peers_of(r) ||
+            kept.wrong_peers[i] != 0)
             return 0;
         for (int metric = 0; metric < RKC_METRICS; metric++)
             if (kept.row_metrics >> metric & 1 &&

@@ -108,6 +108,21 @@ static void test_rows(void)
     rkc_job_free(&job);
 }
 
+/* Peers come in parts of no more than is held at once and those of one more rank. */
+static void test_peers(void)
+{
+    int all[8];
+    forget();
+    peers_each = 40000;
+    gather(run_with(3, 0, RKC_ROWS_AUTO, &kept.sink, 60), all);
+    ok(all_are(all, 0), "ranks may have many peers");
+    if (rank == 0) {
+        ok(rows_are_right(0), "and all of them arrive");
+        is_int(kept.most_peers, 80000, "some ranks' at a time");
+    }
+    peers_each = 0;
+}
+
 static void test_sink_fails(void)
 {
     static const char *const functions[] = {"job", "profile", "numbers", "rows", "finish"};
@@ -219,6 +234,7 @@ static void test(int n, int last)
     if (n == 3) {
         test_no_root();
         test_rows();
+        test_peers();
         test_folded();
     }
     if (n == 4) {

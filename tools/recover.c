@@ -17,7 +17,7 @@
 #include "collect.h"
 #include "sink/hdf5.h"
 
-enum { ROWS_AT_ONCE = 64, DEFAULT_MODE = 0600 };
+enum { ROWS_AT_ONCE = 64, PEERS_AT_ONCE = 65536, DEFAULT_MODE = 0600 };
 
 struct image_file {
     char *path;
@@ -261,8 +261,7 @@ static int first_pass(struct recovery *r)
 static uint32_t *map_paths(struct recovery *r, const struct rkc_local *local)
 {
     uint32_t *map = malloc((local->paths.n_paths + 1) * sizeof *map);
-    struct rkc_profile bare = local->paths;
-    bare.n_notes = bare.n_ranks = 0;
+    struct rkc_profile bare = rkc_profile_bare(&local->paths);
     if (map && rkc_profile_merge(&r->profile, &bare, map) != 0) {
         free(map);
         return NULL;
@@ -294,53 +293,96 @@ static int second_pass(struct recovery *r)
     return status;
 }
 
+/* A block of rows on its way to the sink; values lie ROWS_AT_ONCE ranks apart while it grows. */
+struct block {
+    struct rkc_rank_row *rows;
+    int64_t *values;
+    struct rkc_rank_device *devices;
+    struct rkc_rank_peer *peers;
+    size_t n, n_devices, n_peers, cap_peers;
+};
+
+static int add_peers(struct block *block, const struct rkc_local *local)
+{
+    size_t n = block->n_peers + local->n_peers;
+    if (n > block->cap_peers) {
+        struct rkc_rank_peer *bigger = realloc(block->peers, 2 * n * sizeof *bigger);
+        if (!bigger)
+            return RKC_ENOMEM;
+        block->peers = bigger;
+        block->cap_peers = 2 * n;
+    }
+    if (local->n_peers > 0)
+        memcpy(block->peers + block->n_peers, local->peers, local->n_peers * sizeof *local->peers);
+    block->n_peers = n;
+    return 0;
+}
+
 /* Put one rank into a block of rows. */
-static int fill_row(struct recovery *r, const struct image_file *file, struct rkc_rank_row *row,
-                    size_t stride, int64_t *values, struct rkc_rank_device *devices)
+static int add_row(struct recovery *r, const struct image_file *file, struct block *block)
 {
     struct rkc_view view;
     struct rkc_local local;
     int status = read_image(file, &view, &local);
     if (status)
         return status;
+    size_t paths = r->profile.n_paths;
     uint32_t *map = map_paths(r, &local);
-    if (map) {
-        *row = local.row;
+    status = map ? add_peers(block, &local) : RKC_ENOMEM;
+    if (!status) {
+        struct rkc_rank_row *row = &block->rows[block->n];
+        *row = rkc_local_rank(&local);
         if (row->open_path != RKC_NO_PATH)
             row->open_path = map[row->open_path];
-        rkc_local_row(&local, map, r->job.row_metrics, r->profile.n_paths, stride, values);
+        rkc_local_row(&local, map, r->job.row_metrics, r->profile.n_paths, ROWS_AT_ONCE * paths,
+                      block->values + block->n * paths);
         if (row->n_devices > 0)
-            memcpy(devices, local.devices, (size_t)row->n_devices * sizeof *devices);
-    } else {
-        status = RKC_ENOMEM;
+            memcpy(block->devices + block->n_devices, local.devices,
+                   (size_t)row->n_devices * sizeof *local.devices);
+        block->n_devices += (size_t)row->n_devices;
+        block->n++;
     }
     free(map);
     forget_image(&view, &local);
     return status;
 }
 
+/* Hand a block to the sink and begin another. */
+static int send_block(struct recovery *r, struct block *block)
+{
+    size_t paths = r->profile.n_paths, metrics = (size_t)__builtin_popcount(r->job.row_metrics);
+    for (size_t metric = 1; metric < metrics && block->n < ROWS_AT_ONCE; metric++)
+        memmove(block->values + metric * block->n * paths,
+                block->values + metric * ROWS_AT_ONCE * paths,
+                block->n * paths * sizeof *block->values);
+    struct rkc_rows rows = {.n_ranks = (uint32_t)block->n,
+                            .n_paths = (uint32_t)paths,
+                            .ranks = block->rows,
+                            .values = block->values,
+                            .devices = block->devices,
+                            .peers = block->peers};
+    block->n = block->n_devices = block->n_peers = 0;
+    return r->sink->ops->rows(r->sink, &rows);
+}
+
 static int third_pass(struct recovery *r)
 {
     size_t paths = r->profile.n_paths, metrics = (size_t)__builtin_popcount(r->job.row_metrics);
-    struct rkc_rank_row *rows = calloc(ROWS_AT_ONCE, sizeof *rows);
-    int64_t *values = calloc(ROWS_AT_ONCE * (metrics * paths + 1), sizeof *values);
-    struct rkc_rank_device *devices = calloc(ROWS_AT_ONCE * RKC_RANK_DEVICES_MAX, sizeof *devices);
-    int status = rows && values && devices ? 0 : RKC_ENOMEM;
-    for (size_t i = 0; i < r->n_files && !status; i += ROWS_AT_ONCE) {
-        size_t n = r->n_files - i < ROWS_AT_ONCE ? r->n_files - i : ROWS_AT_ONCE;
-        size_t used = 0;
-        for (size_t k = 0; k < n && !status; k++) {
-            status = fill_row(r, &r->files[i + k], &rows[k], n * paths, values + k * paths,
-                              devices + used);
-            used += status ? 0 : (size_t)rows[k].n_devices;
-        }
-        struct rkc_rows block = {(uint32_t)n, (uint32_t)paths, rows, values, devices, NULL};
-        if (!status)
-            status = r->sink->ops->rows(r->sink, &block);
+    struct block block = {
+        .rows = calloc(ROWS_AT_ONCE, sizeof *block.rows),
+        .values = calloc(ROWS_AT_ONCE * (metrics * paths + 1), sizeof *block.values),
+        .devices = calloc(ROWS_AT_ONCE * RKC_RANK_DEVICES_MAX, sizeof *block.devices)};
+    int status = block.rows && block.values && block.devices ? 0 : RKC_ENOMEM;
+    for (size_t i = 0; i < r->n_files && !status; i++) {
+        status = add_row(r, &r->files[i], &block);
+        int full = block.n == ROWS_AT_ONCE || block.n_peers >= PEERS_AT_ONCE;
+        if (!status && (full || i + 1 == r->n_files))
+            status = send_block(r, &block);
     }
-    free(rows);
-    free(values);
-    free(devices);
+    free(block.rows);
+    free(block.values);
+    free(block.devices);
+    free(block.peers);
     return status;
 }
 
