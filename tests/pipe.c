@@ -119,9 +119,11 @@ static void test_good(void)
     struct rkc_job job = sample_job();
     struct rkc_profile profile = sample_profile();
     struct rkc_numbers numbers = sample_numbers(1);
-    struct rkc_rank_row row[2] = {{.rank = 0}, {.rank = 1}};
+    struct rkc_rank_row row[2] = {{.rank = 0}, {.rank = 1, .n_peers = 1}};
     int64_t values[2] = {3, 4};
-    struct rkc_rows rows = {.n_ranks = 2, .n_paths = 1, .ranks = row, .values = values};
+    struct rkc_rank_peer peer = {1, 0, 5, 6};
+    struct rkc_rows rows = {
+        .n_ranks = 2, .n_paths = 1, .ranks = row, .values = values, .peers = &peer};
     struct rkc_rank_range missing = {2, 5};
     char text[RKC_SINK_TEXT_MAX];
     struct rkc_sink *sink;

@@ -166,12 +166,16 @@ static struct rkc_rank_device devices[RKC_RANK_DEVICES_MAX + 2] = {
     {.index = 0, .uuid = "GPU-7", .name = "NVIDIA H200", .covered_ns = 5, .ns = 6},
     {.index = 1, .bus_id = "0000:3b:00.0", .driver_version = 13000}};
 
+/* One of the first rank's, two of the second's. */
+static struct rkc_rank_peer peers[RKC_RANK_PEERS_MAX + 2] = {
+    {4, 9, 10, 1000}, {9, 4, 1, 1}, {-1, 9, INT64_MAX, 0}};
+
 /* How two rows, streamed over three paths, are received. */
 static int refused_rows(const struct rkc_rank_row rows[2])
 {
     static const int64_t values[12];
     struct rkc_buffer buffer = {0};
-    rkc_stream_rows(&buffer, &(struct rkc_rows){2, 3, rows, values, devices, NULL}, TWO_METRICS);
+    rkc_stream_rows(&buffer, &(struct rkc_rows){2, 3, rows, values, devices, peers}, TWO_METRICS);
     struct rkc_cursor cursor = {.at = buffer.data + sizeof(struct rkc_frame),
                                 .end = buffer.data + buffer.size};
     int status = take_rows(&cursor);
@@ -183,12 +187,13 @@ static void rows(void)
 {
     static const int64_t values[2][2][3] = {{{1, 2, 3}, {4, 5, 6}}, {{7, 8, 9}, {10, -1, 12}}};
     const struct rkc_rank_row good[2] = {
-        {.rank = 4, .state = RKC_STATE_FINALIZED, .open_path = RKC_NO_PATH, .node = "n0"},
+        {.rank = 4, .state = RKC_STATE_FINALIZED, .open_path = RKC_NO_PATH, .n_peers = 1,
+         .node = "n0"},
         {.rank = 9, .state = RKC_STATE_SIGNAL, .signal = 9, .open_path = 2, .n_devices = 2,
-         .node = "n1"}};
+         .n_peers = 2, .node = "n1"}};
     struct rkc_buffer buffer = {0};
     struct rkc_rows taken;
-    struct rkc_rows rows = {2, 3, good, &values[0][0][0], devices, NULL};
+    struct rkc_rows rows = {2, 3, good, &values[0][0][0], devices, peers};
     is_int(rkc_stream_rows(&buffer, &rows, TWO_METRICS), 0, "rows are streamed");
     struct rkc_cursor cursor = body(&buffer, RKC_FRAME_ROWS, "in a frame of their kind");
     cut_short(cursor, take_rows, "rows are taken whole or not at all");
@@ -202,6 +207,8 @@ static void rows(void)
     ok(memcmp(taken.values, values, sizeof values) == 0, "and their values");
     ok(rkc_rows_devices(&taken) == 2 && memcmp(taken.devices, devices, 2 * sizeof *devices) == 0,
        "and their devices");
+    ok(rkc_rows_peers(&taken) == 3 && memcmp(taken.peers, peers, 3 * sizeof *peers) == 0,
+       "and their peers");
     rkc_buffer_free(&buffer);
 
     struct rkc_rank_row bad[2];
@@ -229,6 +236,20 @@ static void rows(void)
     memset(devices[0].uuid, 'x', sizeof devices[0].uuid);
     is_int(refused_rows(good), RKC_EFORMAT, "whose texts end");
     strcpy(devices[0].uuid, "GPU-7");
+    memcpy(bad, good, sizeof bad);
+    bad[0].n_peers = -1;
+    is_int(refused_rows(bad), RKC_EFORMAT, "there are no fewer peers than none");
+    bad[0].n_peers = 0;
+    bad[1].n_peers = RKC_RANK_PEERS_MAX + 1;
+    is_int(refused_rows(bad), RKC_EFORMAT, "nor more than there is room for");
+    static const struct rkc_rank_peer odd_peers[] = {
+        {4, 3, 1, 1}, {9, -2, 1, 1}, {-2, 9, 1, 1}, {9, 4, -1, 1}, {9, 4, 1, -1}};
+    for (size_t i = 0; i < sizeof odd_peers / sizeof *odd_peers; i++) {
+        struct rkc_rank_peer before = peers[1];
+        peers[1] = odd_peers[i];
+        is_int(refused_rows(good), RKC_EFORMAT, "one is between the rank and another or none");
+        peers[1] = before;
+    }
     is_int(refused_rows(good), 0, "then it is taken");
 
     is_int(rkc_stream_rows(&buffer, &(struct rkc_rows){.n_ranks = UINT32_MAX, .n_paths = UINT32_MAX},

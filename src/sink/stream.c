@@ -16,6 +16,7 @@ enum { FACTS_MAX = 1024 };
 _Static_assert(sizeof(struct rkc_rank_device) ==
                    offsetof(struct rkc_rank_device, name) + sizeof((struct rkc_rank_device){0}).name &&
                sizeof(struct rkc_rank_device) % 8 == 0, "as are devices");
+_Static_assert(sizeof(struct rkc_rank_peer) == 24, "and peers");
 _Static_assert(sizeof(struct rkc_rank_row) ==
                    offsetof(struct rkc_rank_row, node) + RKC_NODE_NAME_MAX &&
                sizeof(struct rkc_rank_row) % 8 == 0 && sizeof(struct rkc_frame) % 8 == 0,
@@ -103,6 +104,7 @@ int rkc_stream_rows(struct rkc_buffer *buffer, const struct rkc_rows *rows, uint
     rkc_buffer_add_u32(buffer, rows->n_paths);
     rkc_buffer_add(buffer, rows->ranks, rows->n_ranks * sizeof *rows->ranks);
     rkc_buffer_add(buffer, rows->devices, rkc_rows_devices(rows) * sizeof *rows->devices);
+    rkc_buffer_add(buffer, rows->peers, rkc_rows_peers(rows) * sizeof *rows->peers);
     rkc_buffer_add(buffer, rows->values, bytes);
     return end_frame(buffer, begin);
 }
@@ -167,6 +169,7 @@ static int is_row(const struct rkc_rank_row *row, uint32_t n_paths)
     return row->rank >= 0 && row->state >= 0 && row->state < RKC_STATES &&
            (row->open_path == RKC_NO_PATH || row->open_path < n_paths) &&
            row->n_devices >= 0 && row->n_devices <= RKC_RANK_DEVICES_MAX &&
+           row->n_peers >= 0 && row->n_peers <= RKC_RANK_PEERS_MAX &&
            memchr(row->node, '\0', sizeof row->node);
 }
 
@@ -175,6 +178,20 @@ static int is_device(const struct rkc_rank_device *device)
     return memchr(device->uuid, '\0', sizeof device->uuid) &&
            memchr(device->bus_id, '\0', sizeof device->bus_id) &&
            memchr(device->name, '\0', sizeof device->name);
+}
+
+/* Whether all peers are of the ranks that have them. */
+static int are_peers(const struct rkc_rows *rows)
+{
+    const struct rkc_rank_peer *peer = rows->peers;
+    for (uint32_t i = 0; i < rows->n_ranks; i++) {
+        int32_t rank = rows->ranks[i].rank;
+        for (int32_t k = 0; k < rows->ranks[i].n_peers; k++, peer++)
+            if ((peer->source != rank && peer->target != rank) || peer->source < -1 ||
+                peer->target < -1 || peer->messages < 0 || peer->bytes < 0)
+                return 0;
+    }
+    return 1;
 }
 
 int rkc_unstream_rows(struct rkc_cursor *cursor, struct rkc_rows *rows, uint32_t row_metrics)
@@ -192,6 +209,7 @@ int rkc_unstream_rows(struct rkc_cursor *cursor, struct rkc_rows *rows, uint32_t
             return RKC_EFORMAT;
     size_t n_devices = rkc_rows_devices(&taken);
     taken.devices = rkc_cursor_take(cursor, n_devices * sizeof *taken.devices);
+    taken.peers = rkc_cursor_take(cursor, rkc_rows_peers(&taken) * sizeof *taken.peers);
     taken.values =
         rkc_cursor_take(cursor, value_bytes(taken.n_ranks, taken.n_paths, row_metrics));
     if (!at_end(cursor))
@@ -199,6 +217,8 @@ int rkc_unstream_rows(struct rkc_cursor *cursor, struct rkc_rows *rows, uint32_t
     for (size_t i = 0; i < n_devices; i++)
         if (!is_device(&taken.devices[i]))
             return RKC_EFORMAT;
+    if (!are_peers(&taken))
+        return RKC_EFORMAT;
     *rows = taken;
     return 0;
 }

@@ -12,7 +12,7 @@
 #include "pack.h"
 #include "sink/sink.h"
 
-#define RKC_FRAME_MAGIC 0x314d5453434b52u /* "RKCSTM1", and tells the byte order */
+#define RKC_FRAME_MAGIC 0x324d5453434b52u /* "RKCSTM2", and tells the byte order */
 
 enum rkc_frame_kind {
     RKC_FRAME_OPEN = 1, /* u32 mode, text output */
@@ -20,7 +20,8 @@ enum rkc_frame_kind {
     RKC_FRAME_PROFILE,  /* rkc_profile_pack */
     RKC_FRAME_NUMBERS,  /* rkc_numbers_pack */
     RKC_FRAME_ROWS,     /* u32 n_ranks, u32 n_paths, struct rkc_rank_row [n_ranks],
-                           struct rkc_rank_device of those that have some, values */
+                           struct rkc_rank_device of those that have some, then struct
+                           rkc_rank_peer, values */
     RKC_FRAME_FINISH,   /* u32 status, ranges */
 };
 
