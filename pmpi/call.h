@@ -58,6 +58,7 @@ struct rkc_mpi_call {
     struct rkc_thread *thread; /* NULL: not recorded */
     struct rkc_node *node;     /* NULL: counted, but not as a call path of its own */
     uint64_t begin, end;       /* ticks, if recorded */
+    uint64_t sync;             /* 1 + ticks in a barrier before it, or 0 (RANKCLOCK_MPI_SYNC) */
     MPI_Status status;         /* stands in for MPI_STATUS_IGNORE */
 };
 
@@ -66,6 +67,16 @@ extern int rkc_mpi_concurrent;
 
 /* Tell a thread level that MPI provided, as soon as it is known; the highest one holds. */
 void rkc_mpi_set_threads(int level);
+
+/* Add to a counter that several threads may share; `n` may be a negative number in two's complement. */
+static inline void rkc_traffic_add(_Atomic uint64_t *counter, uint64_t n)
+{
+    if (RKC_UNLIKELY(rkc_mpi_concurrent))
+        atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+    else
+        atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
+                              memory_order_relaxed);
+}
 
 void rkc_mpi_enter_slow(struct rkc_mpi_call *call, struct rkc_mpi_function *function,
                         const char *frame);

@@ -17,7 +17,9 @@
 #include "clock.h"
 #include "facts.h"
 #include "finish.h"
+#include "group.h"
 #include "runtime.h"
+#include "wait.h"
 
 /* ---- beginning ---- */
 
@@ -47,6 +49,8 @@ static void know_world(uint64_t init_ticks)
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
     PMPI_Query_thread(&level);
     rkc_mpi_set_threads(level);
+    rkc_mpi_group_begin();
+    rkc_mpi_sync = rkc_private_config()->mpi_sync;
     atomic_store(&header_of_run()->thread_level, level);
     atomic_fetch_add(&header_of_run()->init_ticks, init_ticks);
     rkc_private_world(rank, size, rkc_facts_local_rank());

@@ -262,7 +262,8 @@ static void untracked(void)
 static uint32_t flags_of(struct rkc_moved moved)
 {
     return (moved.how & RKC_MOVED_ARRIVES ? (uint32_t)RKC_REQUEST_ARRIVES : 0) |
-           (moved.how & RKC_MOVED_SIZED ? (uint32_t)RKC_REQUEST_SIZED : 0);
+           (moved.how & RKC_MOVED_SIZED ? (uint32_t)RKC_REQUEST_SIZED : 0) |
+           (moved.how & RKC_MOVED_MESSAGE ? (uint32_t)RKC_REQUEST_MESSAGE : 0);
 }
 
 /* Whether its completion brings data, and with it the entry in the histogram. */
@@ -276,9 +277,16 @@ void rkc_request_post(const struct rkc_mpi_call *call, MPI_Request request,
 {
     uint64_t key = rkc_request_key(request);
     struct rkc_traffic *traffic = rkc_traffic_of(call);
+    int rank = -1;
+    if (RKC_LIKELY(traffic != NULL) && rkc_kinds_wanted(call->end))
+        traffic = rkc_kinds_traffic(call, traffic, &moved);
     if (RKC_UNLIKELY(!traffic)) {
         untracked();
         return;
+    }
+    if (moved.how & (RKC_MOVED_MESSAGE | RKC_MOVED_FETCHED)) {
+        rank = rkc_moved_rank(&moved);
+        rkc_traffic_message(&moved, rank);
     }
     if (moved.sent)
         rkc_traffic_add(&traffic->sent, moved.sent);
@@ -290,19 +298,41 @@ void rkc_request_post(const struct rkc_mpi_call *call, MPI_Request request,
         return;
     struct rkc_request entry = {.ticks = call->begin,
                                 .sent = moved.sent,
-                                .traffic = call->node->traffic,
-                                .flags = flags_of(moved) | RKC_REQUEST_ACTIVE};
+                                .traffic = rkc_image_unit(call->thread->base, traffic),
+                                .flags = flags_of(moved) | RKC_REQUEST_ACTIVE,
+                                .rank = rank};
     rkc_request_add(key, &entry);
 }
 
 void rkc_request_plan(MPI_Request request, struct rkc_moved moved)
 {
-    uint64_t key = rkc_request_key(request);
+    uint64_t key = rkc_request_key(request), now = rkc_clock_ticks();
     struct rkc_request entry = {.sent = moved.sent,
                                 .received = moved.received,
-                                .flags = flags_of(moved) | RKC_REQUEST_PERSISTENT};
-    if (key)
-        rkc_request_add(key, &entry);
+                                .flags = flags_of(moved) | RKC_REQUEST_PERSISTENT,
+                                .rank = -1};
+    if (!key)
+        return;
+    if (moved.how & RKC_MOVED_MESSAGE)
+        entry.rank = rkc_moved_rank(&moved);
+    if (rkc_kinds_wanted(now)) {
+        entry.kinds = rkc_kinds_of(&moved, now);
+        entry.flags |= rkc_kinds_gaps(&moved, entry.kinds) ? (uint32_t)RKC_REQUEST_GAPS : 0;
+    }
+    rkc_request_add(key, &entry);
+}
+
+/* A request was started whose buffers are not the host's: its counters, or NULL without memory. */
+static struct rkc_traffic *start_elsewhere(const struct rkc_mpi_call *call, uint64_t key,
+                                           struct rkc_traffic *traffic, struct rkc_request *entry)
+{
+    struct rkc_traffic *own = rkc_kinds_traffic_of(call, traffic, entry->kinds);
+    if (!own)
+        return NULL;
+    if (entry->flags & RKC_REQUEST_GAPS)
+        atomic_fetch_add_explicit(&own->noncontiguous, 1, memory_order_relaxed);
+    rkc_request_start(key, call->begin, rkc_image_unit(call->thread->base, own), entry);
+    return own;
 }
 
 void rkc_request_started(const struct rkc_mpi_call *call, MPI_Request request)
@@ -314,9 +344,18 @@ void rkc_request_started(const struct rkc_mpi_call *call, MPI_Request request)
         untracked();
         return;
     }
+    if (RKC_UNLIKELY(entry.kinds.send || entry.kinds.recv)) {
+        traffic = start_elsewhere(call, key, traffic, &entry);
+        if (!traffic) {
+            untracked();
+            return;
+        }
+    }
     rkc_traffic_add(&traffic->sent, entry.sent);
     if ((entry.flags & RKC_REQUEST_SIZED) && !brings_data(&entry))
         rkc_traffic_size(traffic, entry.sent, 0, 1);
+    if (entry.flags & RKC_REQUEST_MESSAGE)
+        rkc_matrix_add(entry.rank, 0, 1, entry.sent);
 }
 
 void rkc_request_book(const struct rkc_request *request, const MPI_Status *status, uint64_t now)
@@ -330,6 +369,8 @@ void rkc_request_book(const struct rkc_request *request, const MPI_Status *statu
         PMPI_Test_cancelled(status, &cancelled);
     if (cancelled) {
         rkc_traffic_add(&traffic->sent, (uint64_t)0 - request->sent);
+        if (request->flags & RKC_REQUEST_MESSAGE)
+            rkc_matrix_add(request->rank, 0, (uint64_t)-1, (uint64_t)0 - request->sent);
         if (sized && !brings_data(request))
             rkc_traffic_size(traffic, request->sent, 0, (uint64_t)-1);
     } else if (brings_data(request)) {

@@ -18,6 +18,8 @@ enum {
     RKC_REQUEST_ARRIVES = 4,    /* what it received is in the status */
     RKC_REQUEST_SIZED = 8,      /* is an entry in the histogram of sizes */
     RKC_REQUEST_CANCELLED = 16, /* MPI_Cancel was called; the status says whether in time */
+    RKC_REQUEST_MESSAGE = 32,   /* what it sends is a message to `rank` */
+    RKC_REQUEST_GAPS = 64,      /* persistent: of `kinds`, with gaps */
 };
 
 struct rkc_request {
@@ -27,6 +29,8 @@ struct rkc_request {
     uint32_t traffic;  /* unit of the counters to book to */
     uint32_t flags;
     uint32_t next;     /* the table's own */
+    int rank;          /* in the world, or negative */
+    struct rkc_kinds kinds; /* persistent: of its buffers, as they were when it was made */
 };
 
 /* The bits of a handle; 0 for MPI_REQUEST_NULL. */

@@ -62,6 +62,11 @@
 #define RKC_PMPI_TRAFFIC_H
 
 #include "call.h"
+#include "group.h"
+#include "kinds.h"
+#include "matrix.h"
+#include "mpi_blocks.h"
+#include "wait.h"
 
 enum {
     RKC_MOVED_SIZED = 1,    /* an entry in the histogram of sizes */
@@ -341,16 +346,6 @@ static inline struct rkc_moved rkc_moved_fetch(uint64_t received, const void *or
 #define UNPACKS(buf, count, type) \
     rkc_moved(RKC_BYTES(0, rkc_mpi_bytes(count, type)), 0, RKC_NO_SIDE, rkc_side(buf, type))
 
-/* A counter of traffic; `n` may be a negative number in two's complement. */
-static inline void rkc_traffic_add(_Atomic uint64_t *counter, uint64_t n)
-{
-    if (RKC_UNLIKELY(rkc_mpi_concurrent))
-        atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
-    else
-        atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
-                              memory_order_relaxed);
-}
-
 static inline void rkc_traffic_size(struct rkc_traffic *traffic, uint64_t sent, uint64_t received,
                                     uint64_t n)
 {
@@ -369,12 +364,35 @@ static inline struct rkc_traffic *rkc_traffic_of(const struct rkc_mpi_call *call
     return rkc_private_traffic(call->thread, node);
 }
 
+/* The rank of the world at the other end of a message; negative if it is of another one. */
+static inline int rkc_moved_rank(const struct rkc_moved *moved)
+{
+    if (moved->win == MPI_WIN_NULL && moved->comm == MPI_COMM_WORLD)
+        return moved->peer;
+    return rkc_mpi_world_rank(moved->win != MPI_WIN_NULL ? rkc_mpi_group_of_window(moved->win)
+                                                         : rkc_mpi_group_of(moved->comm),
+                              moved->peer);
+}
+
+/* Count messages by rank. */
+static inline void rkc_traffic_message(const struct rkc_moved *moved, int rank)
+{
+    if (moved->how & RKC_MOVED_MESSAGE)
+        rkc_matrix_add(rank, 0, 1, moved->sent);
+    if (moved->how & RKC_MOVED_FETCHED)
+        rkc_matrix_add(rank, 1, 1, moved->received);
+}
+
 /* Book what a recorded call has moved. */
 static inline void rkc_traffic_book(const struct rkc_mpi_call *call, struct rkc_moved moved)
 {
+    if (moved.how & RKC_MOVED_TOGETHER)
+        rkc_wait_book(call, moved.comm);
     if (!(moved.how & RKC_MOVED_SIZED))
         return;
     struct rkc_traffic *traffic = rkc_traffic_of(call);
+    if (RKC_LIKELY(traffic != NULL) && rkc_kinds_wanted(call->end))
+        traffic = rkc_kinds_traffic(call, traffic, &moved);
     if (RKC_UNLIKELY(!traffic))
         return;
     if (moved.sent)
@@ -382,6 +400,8 @@ static inline void rkc_traffic_book(const struct rkc_mpi_call *call, struct rkc_
     if (moved.received)
         rkc_traffic_add(&traffic->received, moved.received);
     rkc_traffic_size(traffic, moved.sent, moved.received, 1);
+    if (moved.how & (RKC_MOVED_MESSAGE | RKC_MOVED_FETCHED))
+        rkc_traffic_message(&moved, rkc_moved_rank(&moved));
 }
 
 #endif

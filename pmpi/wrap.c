@@ -26,21 +26,27 @@
                         default: (const int *)NULL))
 
 /* Flattened: the compiler would share the hot path among functions, at the cost of calling it. */
-#define WRAP_AFTER(before, name, params, args, traffic)          \
-    __attribute__((flatten)) RKC_API int MPI_##name params       \
-    {                                                            \
-        struct rkc_mpi_call call;                                \
-        rkc_mpi_enter(&call, RKC_MPI_FUNCTION(name));            \
-        before;                                                  \
-        int rc = PMPI_##name args;                               \
-        rkc_mpi_leave(&call, RKC_MPI_FUNCTION(name));            \
-        if (RKC_LIKELY(rc == MPI_SUCCESS)) {                     \
-            traffic;                                             \
-        }                                                        \
-        return rc;                                               \
+#define WRAP_WITH(before, after, name, params, args, traffic) \
+    __attribute__((flatten)) RKC_API int MPI_##name params    \
+    {                                                         \
+        struct rkc_mpi_call call;                             \
+        rkc_mpi_enter(&call, RKC_MPI_FUNCTION(name));         \
+        before;                                               \
+        int rc = PMPI_##name args;                            \
+        rkc_mpi_leave(&call, RKC_MPI_FUNCTION(name));         \
+        if (RKC_LIKELY(rc == MPI_SUCCESS)) {                  \
+            traffic;                                          \
+            after;                                            \
+        }                                                     \
+        return rc;                                            \
     }
-#define WRAP(name, params, args, traffic) WRAP_AFTER((void)0, name, params, args, traffic)
-#define WRAP_COLLECTIVE(name, params, args, traffic) WRAP_AFTER((void)0, name, params, args, traffic)
+#define WRAP(name, params, args, traffic) WRAP_WITH((void)0, (void)0, name, params, args, traffic)
+
+/* With RANKCLOCK_MPI_SYNC a barrier comes before. */
+#define WRAP_COLLECTIVE(name, params, args, traffic)                    \
+    WRAP_WITH(if (RKC_UNLIKELY(rkc_mpi_sync)) rkc_wait_sync(&call, comm), \
+              if (RKC_UNLIKELY(rkc_mpi_sync)) rkc_wait_book_sync(&call, comm), name, params, args, \
+              traffic)
 
 #define CALL WRAP
 #define CALL_C WRAP

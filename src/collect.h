@@ -71,6 +71,19 @@ void rkc_local_free(struct rkc_local *local);
 /* The second half of collecting: from the nodes to values, row and notes. 0 or RKC_ENOMEM. */
 int rkc_local_settle(struct rkc_local *local);
 
+/* Its part for what MPI calls left beside their call paths. */
+int rkc_local_settle_mpi(struct rkc_local *local);
+
+/* The block at a unit if it is one of this kind and lies in the view; else NULL. */
+const void *rkc_local_block(const struct rkc_local *local, uint32_t unit, enum rkc_block_kind kind,
+                            size_t bytes);
+
+/* What a node moved from and to host memory, or NULL; and the block after one in its list. */
+const struct rkc_traffic *rkc_local_traffic(const struct rkc_local *local,
+                                            const struct rkc_node *node);
+const struct rkc_traffic *rkc_local_next_traffic(const struct rkc_local *local,
+                                                 const struct rkc_traffic *traffic);
+
 /* A number of the image as a value, which is none that could be taken for absent. */
 static inline int64_t rkc_local_count(const _Atomic uint64_t *count)
 {

@@ -36,6 +36,12 @@ static const struct rkc_setting settings[] = {
     {"RANKCLOCK_PCONTROL", "standard",
      "standard: MPI_Pcontrol(0) pauses, (1) resumes, (2) saves a snapshot; ipm: (1, \"name\") begins "
      "and (-1, \"name\") ends a region"},
+    {"RANKCLOCK_MPI_SYNC", "0",
+     "1 puts a barrier before each blocking collective and measures the wait in it: this changes the "
+     "program's timing"},
+    {"RANKCLOCK_MATRIX_PEERS", "1024",
+     "ranks for which each rank counts the messages that it exchanges with them; the messages of "
+     "further ones are counted together; 0: none are counted"},
     {"RANKCLOCK_SPOOL", "off", "a node-local folder to keep the image in while the program runs; off: memory"},
     {"RANKCLOCK_GPU_EVENTS", "4096",
      "visits of GPU regions that may be pending on each thread; beyond that they have no device time"},
@@ -199,6 +205,12 @@ static int take(const char *name, const char *value, struct rkc_config *config,
     if (strcmp(what, "_GPU_EVENTS") == 0) {
         *wanted = "a number from 1 to 1048576";
         return take_number(value, 10, 1, 1 << 20, &config->gpu_events);
+    }
+    if (strcmp(what, "_MPI_SYNC") == 0)
+        return take_switch(value, &config->mpi_sync, wanted);
+    if (strcmp(what, "_MATRIX_PEERS") == 0) {
+        *wanted = "a number from 0 to 65536";
+        return take_number(value, 10, 0, 65536, &config->matrix_peers);
     }
     if (strcmp(what, "_FINALIZE_TIMEOUT") == 0) {
         *wanted = "a number of seconds from 0 to 86400";

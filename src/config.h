@@ -31,6 +31,8 @@ struct rkc_config {
     int gpu;            /* enum rkc_gpu_setting */
     int gpu_sync;       /* wait for the device at each end of a GPU region */
     int gpu_events;     /* visits that may be pending on a thread */
+    int mpi_sync;       /* a timed barrier before each blocking collective */
+    int matrix_peers;   /* ranks whose messages are counted one by one */
     int verbose;        /* RKC_LOG_WARNING … RKC_LOG_DETAIL */
     unsigned mode;      /* permissions of the file */
     int finalize_timeout_s;

@@ -39,6 +39,7 @@ enum {
     PATH_BYTES = 8 + 16 + 8 * RKC_HOST_METRICS + 17,
     TIMED_BYTES = 8 * (RKC_METRICS - RKC_HOST_METRICS),
     BUCKET_BYTES = 9,
+    WAIT_BYTES = sizeof(struct rkc_wait),
     NOTES_BYTES = 2048,
     NOTE_BYTES = 64
 };
@@ -49,6 +50,7 @@ static int64_t bytes_of_nodes(const struct rkc_nodes_block *block)
     int64_t bytes = 0;
     for (uint32_t i = 0; i < n && i < RKC_NODES_PER_BLOCK; i++) {
         bytes += PATH_BYTES;
+        bytes += block->node[i].comm ? WAIT_BYTES : 0;
         for (unsigned bucket = 0; bucket < RKC_TIME_BUCKETS; bucket++)
             bytes += block->node[i].hist[bucket] ? BUCKET_BYTES : 0;
     }
@@ -57,7 +59,7 @@ static int64_t bytes_of_nodes(const struct rkc_nodes_block *block)
 
 static int64_t bytes_of_traffic(const struct rkc_traffic *traffic)
 {
-    int64_t bytes = 0;
+    int64_t bytes = traffic->kinds.send || traffic->kinds.recv ? sizeof(struct rkc_transfer) : 0;
     for (unsigned bucket = 0; bucket < RKC_SIZE_BUCKETS; bucket++)
         bytes +=
             atomic_load_explicit(&traffic->size[bucket], memory_order_relaxed) ? BUCKET_BYTES : 0;
@@ -84,6 +86,7 @@ static int64_t bytes_of_timed(const struct rkc_timed *timed)
 static int64_t bytes_of_block(const struct rkc_block *block)
 {
     const struct rkc_region_block *region = (const void *)block;
+    const struct rkc_peers *peers = (const void *)block;
     switch (block->kind) {
     case RKC_BLOCK_REGION:
         return REGION_BYTES + region->name_bytes + region->file_bytes;
@@ -97,6 +100,10 @@ static int64_t bytes_of_block(const struct rkc_block *block)
         return NOTE_BYTES;
     case RKC_BLOCK_TIMED:
         return bytes_of_timed((const void *)block);
+    case RKC_BLOCK_WAIT:
+        return WAIT_BYTES;
+    case RKC_BLOCK_PEERS:
+        return ((int64_t)peers->used + 2) * (int64_t)sizeof(struct rkc_rank_peer);
     case RKC_BLOCK_DEVICE:
         return sizeof(struct rkc_rank_device);
     default:

@@ -31,7 +31,7 @@
 #define RKC_IMAGE_ORDER 0x01020304u
 
 enum {
-    RKC_IMAGE_LAYOUT = 2,
+    RKC_IMAGE_LAYOUT = 3,
     RKC_UNIT = 64,
     RKC_HEADER_SIZE = 4096,
     RKC_NIL_UNIT = RKC_HEADER_SIZE / RKC_UNIT, /* a node that is nobody's, never counted */
@@ -41,6 +41,7 @@ enum {
     RKC_DEPTH_MAX = 256,
     RKC_NAMES_MAX = 8192,
     RKC_NODES_MAX = 65536,
+    RKC_COMMS_MAX = 1024,
 };
 
 enum rkc_block_kind {
@@ -54,6 +55,9 @@ enum rkc_block_kind {
     RKC_BLOCK_NOTE,
     RKC_BLOCK_TIMED,   /* what a GPU region's call path took on the device */
     RKC_BLOCK_DEVICE,  /* a device that the process used */
+    RKC_BLOCK_COMM,    /* the members of a communicator */
+    RKC_BLOCK_WAIT,    /* a call path's visits in one communicator of several */
+    RKC_BLOCK_PEERS,   /* messages by rank */
     RKC_BLOCK_KINDS
 };
 
@@ -102,6 +106,7 @@ struct rkc_image_header {
     _Atomic uint64_t overnames;      /* begins counted in "(other)" for want of names */
     _Atomic uint64_t bad_names;
     _Atomic uint64_t untracked, freed; /* requests */
+    _Atomic uint64_t overcomms;      /* groups of ranks beyond RKC_COMMS_MAX */
     _Atomic uint32_t n_nodes, n_regions, n_threads;
 };
 
@@ -158,7 +163,9 @@ struct rkc_node {
     uint32_t high; /* an RKC_BLOCK_HIGH, or 0 */
     uint32_t turn; /* visits begun, where only some are timed */
     uint32_t timed; /* an RKC_BLOCK_TIMED, or 0 */
-    uint32_t zero[5];
+    uint32_t comm;  /* the RKC_BLOCK_COMM of its first visit, of a collective; RKC_NIL_UNIT: others */
+    uint32_t wait;  /* a list of RKC_BLOCK_WAIT, or 0 */
+    uint32_t zero[3];
 };
 
 _Static_assert(sizeof(struct rkc_node) == 10 * RKC_UNIT, "nodes are whole units");
@@ -180,16 +187,62 @@ struct rkc_index_block {
     uint32_t slot[]; /* node units; 0 is free */
 };
 
-/* Plain stores of the owning thread, or atomic additions where MPI runs with
- * MPI_THREAD_MULTIPLE; every number only grows. */
+/* Where the two ends of a transfer lie, as this process sees them: enum rkc_memory_kind, and the
+ * device if it is one's own memory, else RKC_NO_DEVICE. */
+struct rkc_kinds {
+    uint8_t send, recv;
+    uint8_t send_device, recv_device;
+};
+
+enum { RKC_NO_DEVICE = 255 };
+
+/* What a call path moved from and to host memory; what it moved otherwise is in blocks of the
+ * same kind, one for each pair of kinds, in the list `next`. Plain stores of the owning thread, or
+ * atomic additions where MPI runs with MPI_THREAD_MULTIPLE; every number only grows. */
 struct rkc_traffic {
     struct rkc_block block;
-    uint32_t node, zero;
+    uint32_t node;
+    _Atomic uint32_t next; /* unit, or 0 */
     _Atomic uint64_t sent, received; /* bytes */
     _Atomic uint64_t in_flight, blocked; /* ticks */
     _Atomic uint64_t completed;      /* requests */
-    uint64_t zeros[2];
+    /* Of the blocks in the list: */
+    struct rkc_kinds kinds;
+    _Atomic uint32_t noncontiguous;  /* operations with gaps in memory that is not the host's */
+    _Atomic uint64_t ticks;          /* in the calls themselves */
     _Atomic uint64_t size[RKC_SIZE_BUCKETS];
+};
+
+/* The members of one or more communicators. */
+struct rkc_comm_block {
+    struct rkc_block block;
+    uint64_t key;        /* the same for the same members */
+    int32_t size, first; /* ranks, and the lowest of them, in the world */
+};
+
+/* A call path's visits in a communicator that is not that of its first visit; of the latter what
+ * was measured apart (RANKCLOCK_MPI_SYNC). */
+struct rkc_wait_block {
+    struct rkc_block block;
+    uint32_t node, comm; /* units */
+    uint32_t next, zero; /* unit, or 0 */
+    _Atomic uint64_t visits, ticks;
+    _Atomic uint64_t synced, sync_ticks; /* visits that were measured apart; their time */
+};
+
+/* Messages by the rank at the other end: open addressing. Once it is full a larger one is begun,
+ * and both count. */
+struct rkc_peer_slot {
+    _Atomic uint64_t key; /* (1 + rank in the world) << 1, | 1: fetched from there; 0: free */
+    _Atomic uint64_t messages, bytes;
+};
+
+struct rkc_peers {
+    struct rkc_block block;
+    uint32_t mask;         /* slots - 1 */
+    _Atomic uint32_t used; /* slots */
+    _Atomic uint64_t others[2], others_bytes[2]; /* beyond the limit: sent, fetched */
+    struct rkc_peer_slot slot[];
 };
 
 /* The device side of a GPU region's call path; every number only grows, but for `min_ns`. */

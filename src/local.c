@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The block at a unit if it is one of this kind and lies in the view; else NULL. */
-static const void *block_at(const struct rkc_local *local, uint32_t unit, enum rkc_block_kind kind,
+const void *rkc_local_block(const struct rkc_local *local, uint32_t unit, enum rkc_block_kind kind,
                             size_t bytes)
 {
     if (unit < RKC_BLOCKS_START / RKC_UNIT || unit > local->view->bytes / RKC_UNIT ||
@@ -23,15 +22,25 @@ static const void *block_at(const struct rkc_local *local, uint32_t unit, enum r
     return block->kind == kind && block->bytes >= bytes ? block : NULL;
 }
 
-static const struct rkc_traffic *traffic_of(const struct rkc_local *local,
+const struct rkc_traffic *rkc_local_traffic(const struct rkc_local *local,
                                             const struct rkc_node *node)
 {
-    return block_at(local, node->traffic, RKC_BLOCK_TRAFFIC, sizeof(struct rkc_traffic));
+    return rkc_local_block(local, node->traffic, RKC_BLOCK_TRAFFIC, sizeof(struct rkc_traffic));
+}
+
+/* Later blocks lie higher, so that a damaged image's list ends as well. */
+const struct rkc_traffic *rkc_local_next_traffic(const struct rkc_local *local,
+                                                 const struct rkc_traffic *traffic)
+{
+    uint32_t next = atomic_load_explicit(&traffic->next, memory_order_acquire);
+    if (next <= rkc_image_unit(local->view->base, traffic))
+        return NULL;
+    return rkc_local_block(local, next, RKC_BLOCK_TRAFFIC, sizeof *traffic);
 }
 
 static const struct rkc_timed *timed_of(const struct rkc_local *local, const struct rkc_node *node)
 {
-    return block_at(local, node->timed, RKC_BLOCK_TIMED, sizeof(struct rkc_timed));
+    return rkc_local_block(local, node->timed, RKC_BLOCK_TIMED, sizeof(struct rkc_timed));
 }
 
 /* ---- from nodes to paths ---- */
@@ -74,19 +83,17 @@ static void settle(struct rkc_local *local, struct rkc_local_node *node)
 
 static void add_traffic(struct rkc_local *local, const struct rkc_local_node *node, int64_t *values)
 {
-    const struct rkc_traffic *traffic = traffic_of(local, node->node);
-    if (!traffic)
-        return;
-    add_value(&values[RKC_METRIC_BYTES_SENT],
-              (int64_t)atomic_load_explicit(&traffic->sent, memory_order_relaxed));
-    add_value(&values[RKC_METRIC_BYTES_RECEIVED],
-              (int64_t)atomic_load_explicit(&traffic->received, memory_order_relaxed));
-    if (!atomic_load_explicit(&traffic->completed, memory_order_relaxed))
-        return;
-    uint64_t flight = atomic_load_explicit(&traffic->in_flight, memory_order_relaxed);
-    uint64_t blocked = atomic_load_explicit(&traffic->blocked, memory_order_relaxed);
-    add_value(&values[RKC_METRIC_IN_FLIGHT], rkc_clock_ns(flight, local->rate));
-    add_value(&values[RKC_METRIC_BLOCKED], rkc_clock_ns(blocked, local->rate));
+    const struct rkc_traffic *traffic = rkc_local_traffic(local, node->node);
+    for (; traffic; traffic = rkc_local_next_traffic(local, traffic)) {
+        add_value(&values[RKC_METRIC_BYTES_SENT], rkc_local_count(&traffic->sent));
+        add_value(&values[RKC_METRIC_BYTES_RECEIVED], rkc_local_count(&traffic->received));
+        if (!rkc_local_count(&traffic->completed))
+            continue;
+        uint64_t flight = atomic_load_explicit(&traffic->in_flight, memory_order_relaxed);
+        uint64_t blocked = atomic_load_explicit(&traffic->blocked, memory_order_relaxed);
+        add_value(&values[RKC_METRIC_IN_FLIGHT], rkc_clock_ns(flight, local->rate));
+        add_value(&values[RKC_METRIC_BLOCKED], rkc_clock_ns(blocked, local->rate));
+    }
 }
 
 static void take_least(int64_t *value, int64_t other)
@@ -345,6 +352,7 @@ static int fill_notes(struct rkc_local *local)
         {RKC_NOTE_DAMAGED, local->broken ? 1 : 0},
         {RKC_NOTE_APPROXIMATE, local->approximate ? 1 : 0},
         {RKC_NOTE_DEVICES, local->devices_left_out},
+        {RKC_NOTE_WAITS, atomic_load(&header->overcomms)},
     };
     for (size_t i = 0; i < sizeof counts / sizeof *counts && !status; i++)
         status = note_count(local, counts[i].kind, RKC_NO_PATH, counts[i].count);
@@ -358,7 +366,9 @@ int rkc_local_settle(struct rkc_local *local)
         return status;
     fill_times(local);
     fill_overhead(local);
-    status = fill_facts(local);
+    status = rkc_local_settle_mpi(local);
+    if (!status)
+        status = fill_facts(local);
     return status ? status : fill_notes(local);
 }
 
@@ -370,7 +380,7 @@ static void add_node_hist(const struct rkc_local *local, const struct rkc_local_
                           uint64_t *time)
 {
     const struct rkc_node *node = from->node;
-    const struct rkc_high_block *high = block_at(local, node->high, RKC_BLOCK_HIGH, sizeof *high);
+    const struct rkc_high_block *high = rkc_local_block(local, node->high, RKC_BLOCK_HIGH, sizeof *high);
     uint64_t counted = 0;
     int full = -1;
     for (int bucket = 0; bucket < RKC_TIME_BUCKETS; bucket++)
@@ -395,9 +405,11 @@ void rkc_local_hist(const struct rkc_local *local, uint32_t path, struct rkc_pat
     for (uint32_t i = local->first_node[path]; i; i = local->nodes[i - 1].next) {
         const struct rkc_local_node *node = &local->nodes[i - 1];
         add_node_hist(local, node, hist->time);
-        const struct rkc_traffic *traffic = traffic_of(local, node->node);
-        for (unsigned bucket = 0; traffic && bucket < RKC_SIZE_BUCKETS; bucket++)
-            hist->size[bucket] += atomic_load_explicit(&traffic->size[bucket], memory_order_relaxed);
+        const struct rkc_traffic *traffic = rkc_local_traffic(local, node->node);
+        for (; traffic; traffic = rkc_local_next_traffic(local, traffic))
+            for (unsigned bucket = 0; bucket < RKC_SIZE_BUCKETS; bucket++)
+                hist->size[bucket] +=
+                    atomic_load_explicit(&traffic->size[bucket], memory_order_relaxed);
     }
     for (uint32_t i = 0; i < local->n_pending; i++)
         if (local->nodes[local->pending[i].node].path == path)

@@ -193,8 +193,10 @@ static void put_facts(void)
 {
     const struct rkc_identity *identity = rkc_identity();
     put_gpu_driver();
-    if (run.config.gpu_sync)
-        rkc_private_fact("perturbing", "RANKCLOCK_GPU_SYNC");
+    if (run.config.gpu_sync || run.config.mpi_sync)
+        rkc_private_fact("perturbing", !run.config.mpi_sync   ? "RANKCLOCK_GPU_SYNC"
+                                       : !run.config.gpu_sync ? "RANKCLOCK_MPI_SYNC"
+                                                              : "RANKCLOCK_GPU_SYNC, RANKCLOCK_MPI_SYNC");
     rkc_private_fact("program", identity->program);
     rkc_private_fact("command", identity->command);
     rkc_private_fact("job_id", identity->job);
@@ -311,21 +313,6 @@ void rkc_private_fact(const char *key, const char *value)
         rkc_image_publish(&fact->block);
     }
     rkc_thread_unlock();
-}
-
-struct rkc_traffic *rkc_private_traffic(struct rkc_thread *thread, struct rkc_node *node)
-{
-    if (node->traffic)
-        return rkc_image_at(thread->base, node->traffic);
-    rkc_thread_lock();
-    struct rkc_traffic *traffic = rkc_image_block(&run.image, RKC_BLOCK_TRAFFIC, sizeof *traffic);
-    if (traffic) {
-        traffic->node = rkc_image_unit(thread->base, node);
-        rkc_image_publish(&traffic->block);
-        node->traffic = rkc_image_unit(thread->base, traffic);
-    }
-    rkc_thread_unlock();
-    return traffic;
 }
 
 /* Once, by one rank for all. */

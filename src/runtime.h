@@ -47,10 +47,6 @@ RKC_API struct rkc_node *rkc_private_begin(struct rkc_region *region);
 /* End a region in any state of the thread. 0, RKC_ENOTOPEN or RKC_EOFF. */
 RKC_API int rkc_private_end(struct rkc_region *region, uint64_t now);
 
-/* The traffic counters of one of the calling thread's nodes, made at the first use; NULL
- * without memory. */
-RKC_API struct rkc_traffic *rkc_private_traffic(struct rkc_thread *thread, struct rkc_node *node);
-
 /* Put a fact of the job into the image; a later one of the same key replaces it. */
 RKC_API void rkc_private_fact(const char *key, const char *value);
 

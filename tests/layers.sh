@@ -19,9 +19,9 @@ level() {
     case $1 in
     autoconf | rankclock/* | clock | config | identity | log | schema | schema_tables | stats | status | utf8)
         echo 0 ;;
-    buffer | calltree | collect | hot | image | index | local | numbers | pack* | profile* | thread | \
+    buffer | calltree | collect | hot | image | index | local* | numbers | pack* | profile* | thread | \
         sink/sink | gpu/*) echo 1 ;;
-    devices | peers | rank_rows | finish | gather | gpu_region | link | reader* | reduce | region | runtime | sink/* | \
+    devices | rank_rows | finish | gather | gpu_region | link | mpi_blocks | reader* | reduce | region | runtime | sink/* | \
         publish | spawn | stream | unstream | pipe | job | hdf5*) echo 2 ;;
     *) echo "? $1" ;;
     esac
