@@ -235,6 +235,8 @@ static void take_device(struct collector *c, const struct rkc_block *at)
     struct rkc_rank_device *device = &local->devices[local->row.n_devices++];
     device->index = block->index;
     device->driver_version = block->driver_version;
+    device->numa_node = block->numa_node < -1 ? -1 : block->numa_node;
+    device->rank_numa_node = block->rank_numa_node < -1 ? -1 : block->rank_numa_node;
     device->covered_ns = rkc_local_count(&block->covered_ns);
     device->ns = rkc_local_count(&block->ns);
     copy_text(c, device->uuid, sizeof device->uuid, block->uuid, sizeof block->uuid);

@@ -262,6 +262,8 @@ struct rkc_device_block {
     struct rkc_block block;
     int32_t index;          /* as the process counts */
     int32_t driver_version; /* 1000 * major + 10 * minor */
+    int32_t numa_node;      /* that the device is near to, or -1 */
+    int32_t rank_numa_node; /* of the processor that the process ran on then, or -1 */
     char uuid[48];          /* "GPU-…" or "MIG-…"; "" where unknown */
     char bus_id[20];        /* "0000:3b:00.0" */
     char name[108];

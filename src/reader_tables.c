@@ -203,12 +203,21 @@ int rkc_reader_load_ranks(struct rkc_reader *reader)
     return 0;
 }
 
+/* A NUMA node: -1 where the system did not tell, or the file does not; -2 where it cannot be. */
+static int32_t numa_node_at(const struct rkc_array *array, size_t i)
+{
+    if (!array->ints)
+        return -1;
+    return within(array->ints[i], -1, INT32_MAX) ? (int32_t)array->ints[i] : -2;
+}
+
 static int load_device_table(struct rkc_reader *reader)
 {
     static const struct rkc_column columns[] = {RKC_DEVICES_LIST(RKC_COLUMN_ROW)};
-    struct rkc_array arrays[RKC_DEVICES_COLUMNS];
-    int status = rkc_source_table(&reader->source, "devices", columns, RKC_DEVICES_COLUMNS,
-                                  arrays);
+    struct rkc_array arrays[RKC_DEVICES_COLUMNS] = {{.rows = 0}};
+    size_t n_columns = rkc_source_has(&reader->source, "devices/numa_node") ? RKC_DEVICES_COLUMNS
+                                                                            : RKC_DEVICES_NUMA;
+    int status = rkc_source_table(&reader->source, "devices", columns, n_columns, arrays);
     if (status)
         return status;
     size_t n = arrays[0].rows;
@@ -219,9 +228,10 @@ static int load_device_table(struct rkc_reader *reader)
         int64_t node = arrays[RKC_DEVICES_NODE].ints[i];
         int64_t index = arrays[RKC_DEVICES_INDEX].ints[i];
         int64_t driver = arrays[RKC_DEVICES_DRIVER].ints[i];
+        int32_t numa_node = numa_node_at(&arrays[RKC_DEVICES_NUMA], i);
         if (!within(node, 0, (int64_t)reader->nodes.rows - 1))
             return bad(reader, "devices", i, "it has no node");
-        if (!within(index, -1, INT32_MAX) || !within(driver, -1, INT32_MAX))
+        if (!within(index, -1, INT32_MAX) || !within(driver, -1, INT32_MAX) || numa_node < -1)
             return bad(reader, "devices", i, "a number is too large");
         reader->devices[i] = (struct rkc_reader_device){
             .node = text_at(&reader->nodes, (size_t)node),
@@ -230,19 +240,22 @@ static int load_device_table(struct rkc_reader *reader)
             .pci_bus_id = text_at(&arrays[RKC_DEVICES_BUS_ID], i),
             .index = (int32_t)index,
             .driver_version = (int32_t)driver,
+            .numa_node = numa_node,
         };
     }
     reader->n_devices = n;
-    release(reader, arrays, RKC_DEVICES_COLUMNS, columns);
+    release(reader, arrays, n_columns, columns);
     return 0;
 }
 
 static int load_device_use(struct rkc_reader *reader)
 {
     static const struct rkc_column columns[] = {RKC_DEVICE_USE_LIST(RKC_COLUMN_ROW)};
-    struct rkc_array arrays[RKC_DEVICE_USE_COLUMNS];
-    int status = rkc_source_table(&reader->source, "device_use", columns, RKC_DEVICE_USE_COLUMNS,
-                                  arrays);
+    struct rkc_array arrays[RKC_DEVICE_USE_COLUMNS] = {{.rows = 0}};
+    size_t n_columns = rkc_source_has(&reader->source, "device_use/rank_numa_node")
+                           ? RKC_DEVICE_USE_COLUMNS
+                           : RKC_DEVICE_USE_NUMA;
+    int status = rkc_source_table(&reader->source, "device_use", columns, n_columns, arrays);
     if (status)
         return status;
     size_t n = arrays[0].rows, at = 0;
@@ -255,19 +268,20 @@ static int load_device_use(struct rkc_reader *reader)
         int64_t index = arrays[RKC_DEVICE_USE_INDEX].ints[i];
         int64_t covered_ns = arrays[RKC_DEVICE_USE_COVERED].ints[i];
         int64_t device_ns = arrays[RKC_DEVICE_USE_NS].ints[i];
+        int32_t numa_node = numa_node_at(&arrays[RKC_DEVICE_USE_NUMA], i);
         while (at < reader->n_ranks && reader->ranks[at].rank < rank)
             at++;
         if (at == reader->n_ranks || reader->ranks[at].rank != rank)
             return bad(reader, "device_use", i, "no such rank, or out of order");
         if (!within(device, 0, (int64_t)reader->n_devices - 1))
             return bad(reader, "device_use", i, "it has no device");
-        if (!within(index, -1, INT32_MAX) || covered_ns < 0 || device_ns < 0)
+        if (!within(index, -1, INT32_MAX) || covered_ns < 0 || device_ns < 0 || numa_node < -1)
             return bad(reader, "device_use", i, "a number is out of range");
         reader->device_use[i] = (struct rkc_reader_device_use){
-            (int32_t)rank, (int32_t)device, (int32_t)index, covered_ns, device_ns};
+            (int32_t)rank, (int32_t)device, (int32_t)index, covered_ns, device_ns, numa_node};
     }
     reader->n_device_use = n;
-    release(reader, arrays, RKC_DEVICE_USE_COLUMNS, columns);
+    release(reader, arrays, n_columns, columns);
     return 0;
 }
 

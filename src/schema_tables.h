@@ -118,7 +118,9 @@ struct rkc_column {
     X(DEVICES_UUID, "uuid", TEXT, "text", "GPU-... or MIG-..., empty where unknown")          \
     X(DEVICES_BUS_ID, "pci_bus_id", TEXT, "text", "domain:bus:device.function")               \
     X(DEVICES_DRIVER, "driver_version", INT, "1", "CUDA version of the driver: 1000 x major " \
-      "+ 10 x minor")
+      "+ 10 x minor")                                                                         \
+    X(DEVICES_NUMA, "numa_node", INT, "1", "NUMA node of the host that the device is near "   \
+      "to, -1 where the system does not tell; since schema 1.2")
 
 #define RKC_DEVICE_USE_LIST(X)                                                                \
     X(DEVICE_USE_RANK, "rank", INT, "1", "a rank of /ranks, rising")                          \
@@ -126,7 +128,11 @@ struct rkc_column {
     X(DEVICE_USE_INDEX, "index", INT, "1", "number that the rank knows the device by")        \
     X(DEVICE_USE_COVERED, "covered_ns", INT, "ns", "time in which at least one of the rank's " \
       "GPU regions was at work on the device: their union")                                   \
-    X(DEVICE_USE_NS, "device_ns", INT, "ns", "device time of the rank's GPU regions: their sum")
+    X(DEVICE_USE_NS, "device_ns", INT, "ns", "device time of the rank's GPU regions: their "  \
+      "sum")                                                                                  \
+    X(DEVICE_USE_NUMA, "rank_numa_node", INT, "1", "NUMA node of the processor that the rank " \
+      "ran on when it first used the device, -1 where the system does not tell; since "       \
+      "schema 1.2")
 
 #define RKC_NOTES_LIST(X)                                                             \
     X(NOTES_KIND, "kind", TEXT, "text", "what happened, in one word")                 \
@@ -149,6 +155,7 @@ enum {
 };
 enum { RKC_WAITS_LIST(RKC_COLUMN_ENUM) RKC_WAITS_COLUMNS };
 enum { RKC_MATRIX_LIST(RKC_COLUMN_ENUM) RKC_MATRIX_COLUMNS };
+/* NUMA nodes come last, for files of schema 1.1 lack them. */
 enum { RKC_DEVICES_LIST(RKC_COLUMN_ENUM) RKC_DEVICES_COLUMNS };
 enum { RKC_DEVICE_USE_LIST(RKC_COLUMN_ENUM) RKC_DEVICE_USE_COLUMNS };
 enum { RKC_NOTES_LIST(RKC_COLUMN_ENUM) RKC_NOTES_COLUMNS };

@@ -341,6 +341,8 @@ static void test_devices(void)
     make_kernel(&tree);
     struct rkc_device_block *first = add_device(&tree, "GPU-1");
     first->driver_version = 12080;
+    first->numa_node = 3;
+    first->rank_numa_node = -7;
     atomic_store(&first->covered_ns, 150u);
     atomic_store(&first->ns, UINT64_MAX);
     add_device(&tree, "MIG-2")->index = 1;
@@ -349,6 +351,8 @@ static void test_devices(void)
     is_int(local->row.n_devices, 2, "a rank has the devices that it used");
     is_str(local->devices[1].uuid, "MIG-2", "by name");
     is_int(local->devices[0].covered_ns, 150, "with the time covered");
+    is_int(local->devices[0].numa_node, 3, "and NUMA nodes");
+    is_int(local->devices[0].rank_numa_node, -1, "where they are known");
     is_int(local->devices[0].ns, INT64_MAX, "no time is negative");
     is_str(rkc_job_get(&local->job, "gpu"), "cuda 12.8", "the driver's version is a fact");
     is_int(local_notes(local, RKC_NOTE_DAMAGED, NULL), 0, "nothing is damaged");

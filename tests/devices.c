@@ -22,16 +22,18 @@ static void test_devices(void)
     is_str(devices[2499].uuid, "GPU-000009c3-0000-0000-0000-000000000000", "its UUID");
     is_str(devices[2499].name, "NVIDIA H200", "its name");
     is_str(devices[2499].pci_bus_id, "0000:3b:00.0", "its bus id");
-    is_int(devices[2499].driver_version, 13000, "and its driver");
+    is_int(devices[2499].driver_version, 13000, "its driver");
+    ok(devices[2499].numa_node == 1 && devices[2498].numa_node == 0, "and its NUMA node");
     is_int((int64_t)n_uses, 5000, "each rank has a row of its own for it");
     const struct rkc_reader_rank *ranks = rkc_reader_ranks(reader, &n);
     for (uint32_t i = 0; i < n_uses; i++) {
         int64_t ns = synthetic_device_ns(&run, i);
         wrong += uses[i].rank != (int32_t)i || uses[i].device != (int32_t)i / 2 ||
                  uses[i].covered_ns != ns || uses[i].device_ns != ns ||
+                 uses[i].rank_numa_node != (i % 2 ? (int32_t)i % 4 / 2 : -1) ||
                  ranks[i].device != (int32_t)i / 2 || ranks[i].device_ns != ns;
     }
-    is_int((int64_t)wrong, 0, "with its times, which the rank has, too");
+    is_int((int64_t)wrong, 0, "with its times, which the rank has, too, and the rank's NUMA node");
     is_int(wrong_rows(reader, &run, 499), 0, "and the values of GPU regions are read back");
     const struct rkc_reader_stat *lost =
         &rkc_reader_profile(reader, "device_captured")[SYNTHETIC_COMPUTE];

@@ -128,6 +128,9 @@ static void test_golden_gpu(void)
     const struct rkc_reader_device *devices = rkc_reader_devices(reader, &n);
     is_int((int64_t)n, 2, "with its devices");
     is_str(devices[1].node, "node001", "on their nodes");
+    const struct rkc_reader_device_use *use = rkc_reader_device_use(reader, &n);
+    ok(devices[1].numa_node == -1 && use[3].rank_numa_node == -1,
+       "of which schema 1.1 does not tell the NUMA nodes");
     const struct rkc_reader_stat *stats = rkc_reader_profile(reader, "device_ns");
     int64_t values[4] = {0};
     wrong += rkc_reader_per_rank(reader, "device_ns", SYNTHETIC_COMPUTE, values) != 0;

@@ -250,6 +250,9 @@ static void rows(void)
         is_int(refused_rows(good), RKC_EFORMAT, "one is between the rank and another or none");
         peers[1] = before;
     }
+    devices[1].rank_numa_node = -2;
+    is_int(refused_rows(good), RKC_EFORMAT, "whose NUMA nodes are or are -1");
+    devices[1].rank_numa_node = -1;
     is_int(refused_rows(good), 0, "then it is taken");
 
     is_int(rkc_stream_rows(&buffer, &(struct rkc_rows){.n_ranks = UINT32_MAX, .n_paths = UINT32_MAX},

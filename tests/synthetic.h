@@ -339,6 +339,8 @@ static inline struct rkc_rank_device synthetic_rank_device(const struct syntheti
 {
     struct rkc_rank_device device = {
         .driver_version = 13000,
+        .numa_node = rank % 4 / 2,
+        .rank_numa_node = rank % 2 ? (int32_t)rank % 4 / 2 : -1,
         .covered_ns = synthetic_device_ns(run, rank),
         .ns = synthetic_device_ns(run, rank),
         .bus_id = "0000:3b:00.0",

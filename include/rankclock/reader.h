@@ -69,6 +69,7 @@ struct rkc_reader_device {
     const char *pci_bus_id; /* "domain:bus:device.function", or "" */
     int32_t index;          /* number by which the first of its ranks knows it */
     int32_t driver_version; /* CUDA's: 1000 * major + 10 * minor */
+    int32_t numa_node;      /* NUMA node of the host that it is near to, or -1 */
 };
 
 /* A device of a rank. */
@@ -78,6 +79,7 @@ struct rkc_reader_device_use {
     int32_t index;      /* number by which the rank knows it */
     int64_t covered_ns; /* time with at least one of the rank's GPU regions on it: their union */
     int64_t device_ns;  /* their sum */
+    int32_t rank_numa_node; /* NUMA node of the processor where the rank first used it, or -1 */
 };
 
 /* What an MPI call path moved between two kinds of memory, over all ranks. A kind is "host",

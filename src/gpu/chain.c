@@ -5,6 +5,7 @@
 
 #include "gpu/chain.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "clock.h"
 #include "gpu/context.h"
 #include "gpu/device.h"
+#include "gpu/numa.h"
 #include "thread.h"
 
 enum { QUERIES = 16 }; /* of a new anchor; most devices are there after a few */
@@ -73,6 +75,8 @@ static struct rkc_device_block *device_block(int index)
         return NULL;
     block->index = index;
     block->driver_version = rkc_driver_table.version;
+    block->numa_node = rkc_numa_of_device(device.pci_bus_id);
+    block->rank_numa_node = rkc_numa_of_cpu(sched_getcpu());
     memcpy(block->uuid, device.uuid, strnlen(device.uuid, sizeof block->uuid - 1));
     memcpy(block->bus_id, device.pci_bus_id, strnlen(device.pci_bus_id, sizeof block->bus_id - 1));
     memcpy(block->name, device.name, strnlen(device.name, sizeof block->name - 1));

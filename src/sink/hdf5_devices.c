@@ -123,6 +123,7 @@ static int add_use(struct rkc_h5 *h5, struct rkc_h5_devices *devices, int32_t ra
     devices->columns[RKC_DEVICE_USE_INDEX][at] = used->index;
     devices->columns[RKC_DEVICE_USE_COVERED][at] = used->covered_ns;
     devices->columns[RKC_DEVICE_USE_NS][at] = used->ns;
+    devices->columns[RKC_DEVICE_USE_NUMA][at] = used->rank_numa_node;
     return 0;
 }
 
@@ -156,7 +157,7 @@ static int put_devices(struct rkc_h5 *h5, const struct rkc_h5_devices *devices)
     static const struct rkc_column columns[] = {RKC_DEVICES_LIST(RKC_COLUMN_ROW)};
     size_t n = devices->n_devices;
     const char **texts = calloc(3 * n + 1, sizeof *texts);
-    int64_t *numbers = calloc(3 * n + 1, sizeof *numbers);
+    int64_t *numbers = calloc(4 * n + 1, sizeof *numbers);
     int status = RKC_ENOMEM;
     if (!texts || !numbers) {
         rkc_h5_refuse(h5, status, "out of memory");
@@ -167,6 +168,7 @@ static int put_devices(struct rkc_h5 *h5, const struct rkc_h5_devices *devices)
         numbers[i] = device->node;
         numbers[n + i] = device->what.index;
         numbers[2 * n + i] = device->what.driver_version;
+        numbers[3 * n + i] = device->what.numa_node;
         texts[i] = device->what.name;
         texts[n + i] = device->what.uuid;
         texts[2 * n + i] = device->what.bus_id;
@@ -174,7 +176,8 @@ static int put_devices(struct rkc_h5 *h5, const struct rkc_h5_devices *devices)
     const void *data[RKC_DEVICES_COLUMNS] = {
         [RKC_DEVICES_NODE] = numbers,   [RKC_DEVICES_INDEX] = numbers + n,
         [RKC_DEVICES_NAME] = texts,     [RKC_DEVICES_UUID] = texts + n,
-        [RKC_DEVICES_BUS_ID] = texts + 2 * n, [RKC_DEVICES_DRIVER] = numbers + 2 * n};
+        [RKC_DEVICES_BUS_ID] = texts + 2 * n, [RKC_DEVICES_DRIVER] = numbers + 2 * n,
+        [RKC_DEVICES_NUMA] = numbers + 3 * n};
     status = rkc_h5_table(h5, "devices", "the devices that ranks used, one row each", columns,
                           RKC_DEVICES_COLUMNS, data, n, NULL);
 done:

@@ -61,6 +61,8 @@ struct rkc_rank_row {
 struct rkc_rank_device {
     int32_t index; /* as the rank counts */
     int32_t driver_version;
+    int32_t numa_node;      /* that the device is near to, or -1 */
+    int32_t rank_numa_node; /* of the processor where the rank first used it, or -1 */
     int64_t covered_ns, ns; /* union and sum of its GPU regions' intervals */
     char uuid[48], bus_id[24], name[112];
 };

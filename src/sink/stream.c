@@ -175,7 +175,8 @@ static int is_row(const struct rkc_rank_row *row, uint32_t n_paths)
 
 static int is_device(const struct rkc_rank_device *device)
 {
-    return memchr(device->uuid, '\0', sizeof device->uuid) &&
+    return device->numa_node >= -1 && device->rank_numa_node >= -1 &&
+           memchr(device->uuid, '\0', sizeof device->uuid) &&
            memchr(device->bus_id, '\0', sizeof device->bus_id) &&
            memchr(device->name, '\0', sizeof device->name);
 }
