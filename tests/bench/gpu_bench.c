@@ -3,9 +3,9 @@
  *
  *   gpu_bench [-b BLOCKS] [-n PAIRS] [-v VISITS]
  *
- * Prints "row, least block of ours, least block of the base", tabs between: gpu_calls, against all
- * calls of the driver's that a pair needs; gpu_pair, against two bare records, which on the double
- * do nothing then, like its other calls; gpu_memory, the bytes a pending pair takes; with -v
+ * Prints "row, least block of ours, least block of the base", tabs between: gpu_pair, against two
+ * bare records; gpu_calls, against all calls of the driver's that a pair needs; gpu_hollow, against
+ * two bare records again, on the double, whose calls do nothing then; gpu_memory, the bytes a pending pair takes; with -v
  * gpu_visits, the growth in KiB over so many visits.
  */
 #include "bench.h"
@@ -180,12 +180,13 @@ int main(int argc, char **argv)
     if (start() != 0)
         return 1;
     run_memory();
-    run_row("gpu_calls", calls_ns, pairs, blocks);
-    if (cuda.hollow)
-        cuda.hollow(1);
     run_row("gpu_pair", base_ns, pairs, blocks);
-    if (cuda.hollow)
+    run_row("gpu_calls", calls_ns, pairs, blocks);
+    if (cuda.hollow) {
+        cuda.hollow(1);
+        run_row("gpu_hollow", base_ns, pairs, blocks);
         cuda.hollow(0);
+    }
     if (visits > 0)
         run_visits(visits);
     return 0;

@@ -227,7 +227,8 @@ region.floor_siblings|the floor, 1000 siblings in turn|info|
 region.floor_threads|the floor, two threads|info|
 region.floor_name|the floor by name, flat|info|
 |GPU regions, ns, on the double of the driver: no GPU; base: two records||
-gpu.gpu_pair|a region, where the driver's calls do nothing|plus|150 ns
+gpu.gpu_pair|a region|plus|150 ns
+gpu.gpu_hollow|a region, where the driver's calls do nothing|info|
 gpu.gpu_calls|a region; base: all calls of the driver it needs|info|
 gpu.gpu_memory|memory of a pending visit, bytes|most|64 bytes
 gpu.gpu_visits|growth over $gpu_visits visits, KiB|most|64 KiB

@@ -293,7 +293,7 @@ static CUresult get_status(CUstream handle, struct fake_stream **stream,
         return result;
     if (!status)
         return CUDA_ERROR_INVALID_VALUE;
-    if (fake_capture_is_implicit(*stream))
+    if (fake.captures && fake_capture_is_implicit(*stream))
         return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     *status = (*stream)->capture ? (*stream)->capture->status : CU_STREAM_CAPTURE_STATUS_NONE;
     return CUDA_SUCCESS;
@@ -337,7 +337,7 @@ static CUresult exchange_mode(CUstreamCaptureMode *mode)
 FAKE_ENTRY(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode),
            begin(stream, mode))
 FAKE_ENTRY(cuStreamEndCapture, (CUstream stream, CUgraph *graph), end(stream, graph))
-FAKE_HOLLOW_ENTRY(cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus *status),
+FAKE_SHORT_ENTRY(cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus *status),
                   is_capturing(stream, status), *status = CU_STREAM_CAPTURE_STATUS_NONE)
 FAKE_ENTRY(cuStreamGetCaptureInfo, (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id),
            get_info(stream, status, id, NULL, NULL, NULL))
@@ -350,5 +350,5 @@ FAKE_ENTRY(cuStreamGetCaptureInfo_v3,
             const CUgraphNode **dependencies, const CUgraphEdgeData **edges, size_t *n),
            (edges ? (void)(*edges = NULL) : (void)0,
             get_info(stream, status, id, graph, dependencies, n)))
-FAKE_HOLLOW_ENTRY(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode *mode),
+FAKE_SHORT_ENTRY(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode *mode),
                   exchange_mode(mode), (void)0)

@@ -14,8 +14,11 @@ int64_t fake_now(void)
 
 int64_t fake_gpu_ns(int64_t host_ns)
 {
-    int64_t drift_ns = (int64_t)((__int128)host_ns * fake.gpu_drift_ppb / 1000000000);
-    int64_t gpu_ns = host_ns + fake.gpu_offset_ns + drift_ns;
+    int64_t gpu_ns = host_ns + fake.gpu_offset_ns;
+    if (fake.gpu_drift_ppb)
+        gpu_ns += (int64_t)((__int128)host_ns * fake.gpu_drift_ppb / 1000000000);
+    if (!(fake.gpu_tick_ns & (fake.gpu_tick_ns - 1))) /* most devices' are powers of two */
+        return gpu_ns & -fake.gpu_tick_ns;
     int64_t past_tick = gpu_ns % fake.gpu_tick_ns;
     return gpu_ns - (past_tick < 0 ? past_tick + fake.gpu_tick_ns : past_tick);
 }
@@ -56,20 +59,6 @@ void fakecuda_virtual_clock(int on)
     fake_lock();
     fake.is_virtual = on;
     fake_unlock();
-}
-
-void fakecuda_zero_cost(int on)
-{
-    fake_lock();
-    fake.is_virtual = on;
-    fake_unlock();
-    /* Between the two, for they decide whether there is a lock. */
-    fake.is_free = on;
-}
-
-void fakecuda_hollow(int on)
-{
-    fake.is_hollow = on;
 }
 
 void fakecuda_advance(uint64_t ns)

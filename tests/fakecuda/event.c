@@ -54,6 +54,9 @@ static struct fake_record *last_record(const struct fake_event *event)
 
 static int is_done(void *object)
 {
+    const struct fake_event *event = object;
+    if (event->record && event->record->is_known && !event->shared) /* nobody can drop it now */
+        return fake_record_is_done(event->record);
     struct fake_record *record = last_record(object);
     int done = !record || fake_record_is_done(record);
     fake_record_drop(record);
@@ -216,13 +219,13 @@ static CUresult open_ipc_handle(CUevent *event_handle, const CUipcEventHandle *h
 FAKE_ENTRY(cuEventCreate, (CUevent *event, unsigned int flags), create(event, flags))
 FAKE_ENTRY(cuEventDestroy, (CUevent event), destroy(event))
 FAKE_ENTRY(cuEventDestroy_v2, (CUevent event), destroy(event))
-FAKE_HOLLOW_ENTRY(cuEventRecord, (CUevent event, CUstream stream), record(event, stream, 0),
+FAKE_SHORT_ENTRY(cuEventRecord, (CUevent event, CUstream stream), record(event, stream, 0),
                   (void)0)
 FAKE_ENTRY(cuEventRecordWithFlags, (CUevent event, CUstream stream, unsigned int flags),
            record(event, stream, flags))
-FAKE_HOLLOW_ENTRY(cuEventQuery, (CUevent event), query(event), (void)0)
+FAKE_SHORT_ENTRY(cuEventQuery, (CUevent event), query(event), (void)0)
 FAKE_ENTRY(cuEventSynchronize, (CUevent event), synchronize(event))
-FAKE_HOLLOW_ENTRY(cuEventElapsedTime, (float *ms, CUevent start, CUevent end),
+FAKE_SHORT_ENTRY(cuEventElapsedTime, (float *ms, CUevent start, CUevent end),
                   elapsed(ms, start, end), *ms = FAKE_HOLLOW_MS)
 FAKE_ENTRY(cuEventElapsedTime_v2, (float *ms, CUevent start, CUevent end), elapsed(ms, start, end))
 FAKE_ENTRY(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flags),

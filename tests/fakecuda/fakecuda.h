@@ -103,7 +103,9 @@ FAKECUDA_CONTROL void fakecuda_gpu_clock(int64_t offset_ns, double drift_ppm, ui
 
 /** Make calls as cheap as they can be, for benchmarks: the virtual clock, and no lock, so that only
  * one thread may use the double. Records and queries of streams without work then neither allocate
- * nor make a system call. */
+ * nor make a system call. Record, query, elapsed time, cuStreamIsCapturing and
+ * cuThreadExchangeStreamCaptureMode do all that they do otherwise, but ask for faults, captures and
+ * the driver's state by one word, as long as there is none of them. */
 FAKECUDA_CONTROL void fakecuda_zero_cost(int on);
 
 /** Empty the calls that timing makes again and again, to measure what surrounds them: record,

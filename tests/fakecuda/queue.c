@@ -81,6 +81,8 @@ static int run_host_function(struct fake_stream *stream, const struct fake_op *o
     struct fake_thread *self = fake_self();
     fake_unlock();
     self->in_callback = 1;
+    if (fake_shortcut == FAKE_PLAIN)
+        fake_shortcut = FAKE_NO_SHORTCUT;
     op->host.function(op->host.data);
     self->in_callback = 0;
     fake_lock();

@@ -11,18 +11,20 @@ struct entry {
     const char *symbol;
     int version;
     int traits;
-    long calls;
     CUresult fault;
     int skip;
     int times; /* negative: all */
 };
 
-#define ENTRY(base, version, symbol, traits, parameters) {#symbol, version, traits, 0, 0, 0, 0},
+#define ENTRY(base, version, symbol, traits, parameters) {#symbol, version, traits, 0, 0, 0},
 static struct entry entries[FAKE_N_SYMBOLS] = {
 #include "entries.def"
 };
 
 struct fake_state fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
+enum fake_shortcut fake_shortcut;
+long fake_calls[FAKE_N_SYMBOLS];
+static int is_hollow;
 static _Thread_local struct fake_thread self;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -36,10 +38,20 @@ static void unlock_in_parent(void)
     pthread_mutex_unlock(&fake.lock);
 }
 
+static void choose_shortcut(void)
+{
+    int is_plain = fake.is_free && fake.is_initialized && !fake.is_ended && !fake.is_forked &&
+                   !fake.sticky && !fake.captures && !fake.n_faults && !fake.is_logging;
+    enum fake_shortcut wanted = is_hollow ? FAKE_HOLLOW : is_plain ? FAKE_PLAIN : FAKE_NO_SHORTCUT;
+    if (fake_shortcut != wanted) /* it is read without the lock */
+        fake_shortcut = wanted;
+}
+
 static void unlock_in_child(void)
 {
-    pthread_mutex_unlock(&fake.lock);
     fake.is_forked = fake.is_initialized;
+    choose_shortcut();
+    pthread_mutex_unlock(&fake.lock);
 }
 
 static void start(void)
@@ -57,6 +69,7 @@ void fake_lock(void)
 
 void fake_unlock(void)
 {
+    choose_shortcut();
     if (!fake.is_free)
         pthread_mutex_unlock(&fake.lock);
 }
@@ -146,7 +159,7 @@ CUresult fake_enter(enum fake_symbol symbol)
     }
     fake_lock();
     struct entry *entry = &entries[symbol];
-    entry->calls++;
+    fake_calls[symbol]++;
     CUresult result = refused(entry);
     if (result != CUDA_SUCCESS) {
         show(entry, result);
@@ -158,6 +171,24 @@ CUresult fake_enter(enum fake_symbol symbol)
 void fake_leave(enum fake_symbol symbol, CUresult result)
 {
     show(&entries[symbol], result);
+    fake_unlock();
+}
+
+void fakecuda_hollow(int on)
+{
+    fake_lock();
+    is_hollow = on;
+    fake_unlock();
+}
+
+void fakecuda_zero_cost(int on)
+{
+    fake_lock();
+    fake.is_virtual = on;
+    fake_unlock();
+    /* Between the two, for they decide whether there is a lock. */
+    fake.is_free = on;
+    fake_lock();
     fake_unlock();
 }
 
@@ -174,6 +205,7 @@ CUresult fake_set_fault(const char *symbol, int code, int skip, int times)
     struct entry *entry = find(symbol);
     if (!entry)
         return CUDA_ERROR_NOT_FOUND;
+    fake.n_faults += (code != 0) - (entry->fault != CUDA_SUCCESS);
     entry->fault = (CUresult)code;
     entry->skip = skip;
     entry->times = times;
@@ -208,7 +240,7 @@ long fakecuda_calls(const char *symbol)
     if (!entry)
         return -1;
     fake_lock();
-    long n = entry->calls;
+    long n = fake_calls[entry - entries];
     fake_unlock();
     return n;
 }
@@ -220,7 +252,7 @@ static long calls_with(int traits)
     long n = 0;
     for (size_t i = 0; i < FAKE_N_SYMBOLS; i++)
         if (!traits || entries[i].traits & traits)
-            n += entries[i].calls;
+            n += fake_calls[i];
     fake_unlock();
     return n;
 }
@@ -251,8 +283,7 @@ long fakecuda_callback_violations(void)
 void fakecuda_reset_calls(void)
 {
     fake_lock();
-    for (size_t i = 0; i < FAKE_N_SYMBOLS; i++)
-        entries[i].calls = 0;
+    memset(fake_calls, 0, sizeof(fake_calls));
     fake_unlock();
 }
 
@@ -271,12 +302,13 @@ void fakecuda_reset(void)
     fake.sticky = CUDA_SUCCESS;
     fake.too_new = 0;
     atomic_store(&fake.violations, 0);
-    for (size_t i = 0; i < FAKE_N_SYMBOLS; i++) {
-        entries[i].calls = 0;
+    memset(fake_calls, 0, sizeof(fake_calls));
+    for (size_t i = 0; i < FAKE_N_SYMBOLS; i++)
         entries[i].fault = CUDA_SUCCESS;
-    }
+    fake.n_faults = 0;
+    is_hollow = 0;
     fake_unlock();
     fake.is_free = 0;
-    fake.is_hollow = 0;
     fake_settings();
+    choose_shortcut();
 }
