@@ -3,24 +3,11 @@
 
 #include <time.h>
 
-int64_t fake_now(void)
+int64_t fake_real_now(void)
 {
-    if (fake.is_virtual)
-        return fake.virtual_ns;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
-int64_t fake_gpu_ns(int64_t host_ns)
-{
-    int64_t gpu_ns = host_ns + fake.gpu_offset_ns;
-    if (fake.gpu_drift_ppb)
-        gpu_ns += (int64_t)((__int128)host_ns * fake.gpu_drift_ppb / 1000000000);
-    if (!(fake.gpu_tick_ns & (fake.gpu_tick_ns - 1))) /* most devices' are powers of two */
-        return gpu_ns & -fake.gpu_tick_ns;
-    int64_t past_tick = gpu_ns % fake.gpu_tick_ns;
-    return gpu_ns - (past_tick < 0 ? past_tick + fake.gpu_tick_ns : past_tick);
 }
 
 void fake_wake_at(int64_t ns)

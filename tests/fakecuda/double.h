@@ -149,8 +149,29 @@ enum fake_kind {
 void *fake_handle_new(enum fake_kind kind, void *object);
 void fake_handle_free(void *handle);
 
+struct fake_slot {
+    enum fake_kind kind; /* 0 when it is free */
+    uint32_t uses;
+    uint32_t next_free;
+    void *object;
+};
+extern struct fake_slot *fake_slots;
+extern uint32_t fake_n_slots;
+
+static inline uintptr_t fake_handle_bits(uint32_t slot)
+{
+    return (uintptr_t)1 << 46 | (uintptr_t)(fake_slots[slot].uses & 0x3fff) << 32 |
+           (uintptr_t)slot << 4;
+}
+
 /* NULL unless the handle is one of this kind that was not freed. */
-void *fake_object(enum fake_kind kind, const void *handle);
+static inline void *fake_object(enum fake_kind kind, const void *handle)
+{
+    uint32_t i = (uint32_t)(uintptr_t)handle >> 4;
+    int is_good = i < fake_n_slots && fake_handle_bits(i) == (uintptr_t)handle &&
+                  fake_slots[i].kind == kind;
+    return is_good ? fake_slots[i].object : NULL;
+}
 
 /* Call a function for every object of a kind; it may free the object and its handle. */
 void fake_each(enum fake_kind kind, void (*function)(void *object, void *data), void *data);
@@ -158,10 +179,24 @@ void fake_handles_clear(void);
 
 /* --- clock.c --------------------------------------------------------------------------------- */
 
-int64_t fake_now(void);
+int64_t fake_real_now(void);
+
+static inline int64_t fake_now(void)
+{
+    return fake.is_virtual ? fake.virtual_ns : fake_real_now();
+}
 
 /* What the devices' clock shows at a time of the host's. */
-int64_t fake_gpu_ns(int64_t host_ns);
+static inline int64_t fake_gpu_ns(int64_t host_ns)
+{
+    int64_t gpu_ns = host_ns + fake.gpu_offset_ns;
+    if (fake.gpu_drift_ppb)
+        gpu_ns += (int64_t)((__int128)host_ns * fake.gpu_drift_ppb / 1000000000);
+    if (!(fake.gpu_tick_ns & (fake.gpu_tick_ns - 1))) /* most devices' are powers of two */
+        return gpu_ns & -fake.gpu_tick_ns;
+    int64_t past_tick = gpu_ns % fake.gpu_tick_ns;
+    return gpu_ns - (past_tick < 0 ? past_tick + fake.gpu_tick_ns : past_tick);
+}
 
 /* Note that something can go on at a time. */
 void fake_wake_at(int64_t ns);
@@ -308,8 +343,18 @@ void fake_streams_reap(struct fake_context *context);
 
 /* --- stream.c -------------------------------------------------------------------------------- */
 
-/* What a handle stands for, the special ones in the current context. */
-CUresult fake_stream_get(CUstream handle, struct fake_stream **stream);
+/* What a special handle stands for, in the current context. */
+CUresult fake_stream_find(CUstream handle, struct fake_stream **stream);
+
+/* What a handle stands for. */
+static inline CUresult fake_stream_get(CUstream handle, struct fake_stream **stream)
+{
+    struct fake_stream *found = fake_object(FAKE_STREAM, handle);
+    if (!found)
+        return fake_stream_find(handle, stream);
+    *stream = found;
+    return CUDA_SUCCESS;
+}
 
 /* --- event.c and ipc.c ----------------------------------------------------------------------- */
 

@@ -5,46 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct slot {
-    enum fake_kind kind; /* 0 when it is free */
-    uint32_t uses;
-    uint32_t next_free;
-    void *object;
-};
-
-static struct slot *slots;
-static uint32_t n_slots;
+struct fake_slot *fake_slots;
+uint32_t fake_n_slots;
 static uint32_t first_free = UINT32_MAX;
 static long n_handles;
 
-static void *encode(uint32_t i)
-{
-    return (void *)((uintptr_t)1 << 46 | (uintptr_t)(slots[i].uses & 0x3fff) << 32 |
-                    (uintptr_t)i << 4);
-}
-
-static struct slot *decode(const void *handle)
-{
-    uintptr_t bits = (uintptr_t)handle;
-    uint32_t i = (uint32_t)bits >> 4;
-    if (i >= n_slots || encode(i) != handle)
-        return NULL;
-    return &slots[i];
-}
-
 static void grow(void)
 {
-    uint32_t n = n_slots ? 2 * n_slots : 256;
-    struct slot *grown = fake_alloc(n * sizeof(*grown));
-    if (n_slots)
-        memcpy(grown, slots, n_slots * sizeof(*grown));
-    free(slots);
-    slots = grown;
-    for (uint32_t i = n; i-- > n_slots;) {
-        slots[i].next_free = first_free;
+    uint32_t n = fake_n_slots ? 2 * fake_n_slots : 256;
+    struct fake_slot *grown = fake_alloc(n * sizeof(*grown));
+    if (fake_n_slots)
+        memcpy(grown, fake_slots, fake_n_slots * sizeof(*grown));
+    free(fake_slots);
+    fake_slots = grown;
+    for (uint32_t i = n; i-- > fake_n_slots;) {
+        fake_slots[i].next_free = first_free;
         first_free = i;
     }
-    n_slots = n;
+    fake_n_slots = n;
 }
 
 void *fake_handle_new(enum fake_kind kind, void *object)
@@ -52,45 +30,39 @@ void *fake_handle_new(enum fake_kind kind, void *object)
     if (first_free == UINT32_MAX)
         grow();
     uint32_t i = first_free;
-    first_free = slots[i].next_free;
-    slots[i].kind = kind;
-    slots[i].object = object;
+    first_free = fake_slots[i].next_free;
+    fake_slots[i].kind = kind;
+    fake_slots[i].object = object;
     n_handles++;
-    return encode(i);
+    return (void *)fake_handle_bits(i);
 }
 
 void fake_handle_free(void *handle)
 {
-    struct slot *slot = decode(handle);
+    struct fake_slot *slot = &fake_slots[(uint32_t)(uintptr_t)handle >> 4];
     slot->kind = 0;
     slot->object = NULL;
     slot->uses++;
     /* A slot whose count would begin anew is not used again. */
     if (slot->uses & 0x3fff) {
         slot->next_free = first_free;
-        first_free = (uint32_t)(slot - slots);
+        first_free = (uint32_t)(slot - fake_slots);
     }
     n_handles--;
 }
 
-void *fake_object(enum fake_kind kind, const void *handle)
-{
-    struct slot *slot = decode(handle);
-    return slot && slot->kind == kind ? slot->object : NULL;
-}
-
 void fake_each(enum fake_kind kind, void (*function)(void *object, void *data), void *data)
 {
-    for (uint32_t i = 0; i < n_slots; i++)
-        if (slots[i].kind == kind)
-            function(slots[i].object, data);
+    for (uint32_t i = 0; i < fake_n_slots; i++)
+        if (fake_slots[i].kind == kind)
+            function(fake_slots[i].object, data);
 }
 
 void fake_handles_clear(void)
 {
-    free(slots);
-    slots = NULL;
-    n_slots = 0;
+    free(fake_slots);
+    fake_slots = NULL;
+    fake_n_slots = 0;
     first_free = UINT32_MAX;
     n_handles = 0;
 }

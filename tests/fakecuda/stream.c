@@ -18,16 +18,11 @@ static int is_special(CUstream handle)
     return !handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
 }
 
-CUresult fake_stream_get(CUstream handle, struct fake_stream **stream)
+CUresult fake_stream_find(CUstream handle, struct fake_stream **stream)
 {
     struct fake_context *context;
-    if (!is_special(handle)) {
-        struct fake_stream *found = fake_object(FAKE_STREAM, handle);
-        if (!found)
-            return CUDA_ERROR_INVALID_HANDLE;
-        *stream = found;
-        return CUDA_SUCCESS;
-    }
+    if (!is_special(handle))
+        return CUDA_ERROR_INVALID_HANDLE;
     CUresult result = fake_context_get(NULL, &context);
     if (result == CUDA_SUCCESS)
         *stream = handle == CU_STREAM_PER_THREAD ? per_thread(context) : context->legacy;
