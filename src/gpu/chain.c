@@ -21,23 +21,33 @@ enum { QUERIES = 16 }; /* of a new anchor; most devices are there after a few */
 
 int64_t rkc_chain_due_ns = 125000000;
 
+struct rkc_chain rkc_chain_table[RKC_CHAINS_MAX];
+
 static struct {
     pthread_mutex_t lock;
-    struct rkc_chain chain[RKC_CHAINS_MAX];
     _Atomic int n;
 } chains = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-struct rkc_chain *rkc_chain_at(int index)
+/* Other chains may be of the same device. */
+static void publish(struct rkc_chain *chain)
 {
-    return &chains.chain[index];
+    struct rkc_device_block *device = chain->device;
+    if (!device || !(chain->more_ns | chain->covered_more_ns))
+        return;
+    atomic_fetch_add_explicit(&device->covered_ns, (uint64_t)chain->covered_more_ns,
+                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&device->ns, (uint64_t)chain->more_ns, memory_order_relaxed);
+    chain->covered_more_ns = chain->more_ns = 0;
 }
 
 void rkc_chain_hold(struct rkc_chain **held, struct rkc_chain *chain)
 {
     if (*held == chain)
         return;
-    if (*held)
+    if (*held) {
+        publish(*held);
         pthread_mutex_unlock(&(*held)->lock);
+    }
     if (chain)
         pthread_mutex_lock(&chain->lock);
     *held = chain;
@@ -53,7 +63,7 @@ void rkc_chain_lose(struct rkc_chain *chain)
 static int find(CUcontext context, uint64_t id)
 {
     for (int i = 0; i < atomic_load(&chains.n); i++) {
-        struct rkc_chain *chain = &chains.chain[i];
+        struct rkc_chain *chain = &rkc_chain_table[i];
         if (chain->context == context && chain->id == id && !atomic_load(&chain->is_lost))
             return i;
     }
@@ -65,8 +75,8 @@ static struct rkc_device_block *device_block(int index)
 {
     struct rkc_device device;
     for (int i = 0; i < atomic_load(&chains.n); i++)
-        if (chains.chain[i].device && chains.chain[i].device->index == index)
-            return chains.chain[i].device;
+        if (rkc_chain_table[i].device && rkc_chain_table[i].device->index == index)
+            return rkc_chain_table[i].device;
     if (rkc_device_read(index, &device) != 0)
         return NULL;
     struct rkc_device_block *block =
@@ -104,7 +114,7 @@ static int make(CUcontext context, uint64_t id)
     int status = rkc_context_device(context, &device);
     if (status != 0)
         return status;
-    struct rkc_chain *chain = &chains.chain[n];
+    struct rkc_chain *chain = &rkc_chain_table[n];
     *chain = (struct rkc_chain){
         .context = context, .id = id, .lock = PTHREAD_MUTEX_INITIALIZER};
     chain->device = device_block(device);
@@ -131,16 +141,10 @@ int rkc_chain_of_stream(CUstream stream)
 void rkc_chain_forget(void)
 {
     atomic_store(&chains.n, 0);
-    memset(chains.chain, 0, sizeof chains.chain);
+    memset(rkc_chain_table, 0, sizeof rkc_chain_table);
 }
 
 /* ---- anchors ---- */
-
-int rkc_chain_is_due(const struct rkc_chain *chain, uint64_t now)
-{
-    uint64_t last = atomic_load_explicit(&chain->anchored_ticks, memory_order_relaxed);
-    return last == 0 || rkc_clock_ns(now - last, rkc_tree_rate()) >= rkc_chain_due_ns;
-}
 
 /* Link an anchor to the one before it once the device has come to it; the first of all has none.
  * The lock is held. */
@@ -199,7 +203,7 @@ void rkc_chain_extend(struct rkc_chain *chain)
     uint64_t now = rkc_clock_ticks();
     /* Another thread may have come first. An anchor nobody knows yet must not be pushed out. */
     struct rkc_anchor *last = rkc_timeline_anchor(&chain->timeline, 0);
-    if (chain->stream && rkc_chain_is_due(chain, now) && rkc_capture_relax(&mode) == 0) {
+    if (chain->stream && rkc_chain_is_due(chain, now, rkc_tree_rate()) && rkc_capture_relax(&mode) == 0) {
         know_all(chain);
         if (!last || last->is_known) {
             struct rkc_anchor anchor = {.event = NULL};
@@ -245,7 +249,7 @@ void rkc_chain_cover(struct rkc_chain *chain, const struct rkc_position *at, int
 {
     if (!chain->device)
         return;
-    int64_t more_ns = at ? rkc_cover_add(&chain->cover, at->ns, at->ns + ns) : 0;
-    atomic_fetch_add_explicit(&chain->device->covered_ns, (uint64_t)more_ns, memory_order_relaxed);
-    atomic_fetch_add_explicit(&chain->device->ns, (uint64_t)ns, memory_order_relaxed);
+    chain->more_ns += ns;
+    if (at)
+        chain->covered_more_ns += rkc_cover_add(&chain->cover, at->ns, at->ns + ns);
 }

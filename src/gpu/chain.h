@@ -7,8 +7,10 @@
 #define RKC_GPU_CHAIN_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
+#include "clock.h"
 #include "gpu/cover.h"
 #include "gpu/driver_abi.h"
 #include "gpu/timeline.h"
@@ -25,6 +27,7 @@ struct rkc_chain {
     struct rkc_timeline timeline;
     _Atomic uint64_t anchored_ticks; /* when the last anchor was recorded */
     struct rkc_cover cover;
+    int64_t covered_more_ns, more_ns; /* not yet in the device's block, until the lock is given up */
     struct rkc_device_block *device; /* NULL without memory */
 };
 
@@ -35,7 +38,12 @@ struct rkc_chain {
  */
 int rkc_chain_of_stream(CUstream stream);
 
-struct rkc_chain *rkc_chain_at(int index);
+extern struct rkc_chain rkc_chain_table[RKC_CHAINS_MAX];
+
+static inline struct rkc_chain *rkc_chain_at(int index)
+{
+    return &rkc_chain_table[index];
+}
 
 /* Lock a chain in place of the one that *held points to, NULL being none, if it is another. */
 void rkc_chain_hold(struct rkc_chain **held, struct rkc_chain *chain);
@@ -48,7 +56,11 @@ void rkc_chain_lose(struct rkc_chain *chain);
 extern int64_t rkc_chain_due_ns;
 
 /* Whether a new anchor is due at `now`, so that the chain's links stay short. */
-int rkc_chain_is_due(const struct rkc_chain *chain, uint64_t now);
+static inline int rkc_chain_is_due(const struct rkc_chain *chain, uint64_t now, uint64_t rate)
+{
+    uint64_t last = atomic_load_explicit(&chain->anchored_ticks, memory_order_relaxed);
+    return last == 0 || rkc_clock_ns(now - last, rate) >= rkc_chain_due_ns;
+}
 
 /* Record an anchor. What fails leaves the chain as it was. */
 void rkc_chain_extend(struct rkc_chain *chain);
@@ -58,7 +70,7 @@ void rkc_chain_extend(struct rkc_chain *chain);
 int rkc_chain_place(struct rkc_chain *chain, CUevent event, struct rkc_position *position);
 
 /* Add the interval of a visit to what is covered, unless `at` is NULL, and to the sum. The lock is
- * held. */
+ * held by rkc_chain_hold. */
 void rkc_chain_cover(struct rkc_chain *chain, const struct rkc_position *at, int64_t ns);
 
 /* Forget all, for tests. */

@@ -119,13 +119,6 @@ int rkc_context_new_event(CUcontext context, unsigned flags, CUevent *event)
     return status;
 }
 
-int rkc_stream_check_capture(CUstream stream)
-{
-    CUstreamCaptureStatus capture = RKC_CUDA_CAPTURE_NONE;
-    int status = rkc_driver_status(rkc_driver_table.stream_is_capturing(stream, &capture));
-    return !status && capture != RKC_CUDA_CAPTURE_NONE ? RKC_ECAPTURE : status;
-}
-
 int rkc_capture_relax(CUstreamCaptureMode *mode)
 {
     CUstreamCaptureMode exchanged = RKC_CUDA_CAPTURE_RELAXED;

@@ -55,7 +55,12 @@ int rkc_context_new_event(CUcontext context, unsigned flags, CUevent *event);
  * @return 0, or RKC_ECAPTURE if the stream is being captured or is the legacy stream beside one
  * that is; no capture is broken by asking
  */
-int rkc_stream_check_capture(CUstream stream);
+static inline int rkc_stream_check_capture(CUstream stream)
+{
+    CUstreamCaptureStatus capture = RKC_CUDA_CAPTURE_NONE;
+    int status = rkc_driver_status(rkc_driver_table.stream_is_capturing(stream, &capture));
+    return !status && capture != RKC_CUDA_CAPTURE_NONE ? RKC_ECAPTURE : status;
+}
 
 /* Let this thread make calls that would break another's capture, such as queries of events, until
  * rkc_capture_restrict with the mode. */

@@ -259,11 +259,9 @@ void rkc_driver_say(void)
 
 /* ---- results ---- */
 
-int rkc_driver_status(CUresult result)
+int rkc_driver_failure(CUresult result)
 {
     switch (result) {
-    case RKC_CUDA_SUCCESS:
-        return 0;
     case RKC_CUDA_NOT_READY:
         return RKC_ENOTREADY;
     case RKC_CUDA_DEINITIALIZED:

@@ -64,6 +64,9 @@ const char *rkc_driver_reason(void);
  * RANKCLOCK_GPU=on finds none. Once in a process. */
 void rkc_driver_say(void);
 
+/* rkc_driver_status of what is no success. */
+int rkc_driver_failure(CUresult result);
+
 /** The status for a result of the driver's.
  *
  * @return 0; RKC_ENOTREADY, which is no failure; RKC_ENODRIVER, after which the driver is off for
@@ -71,7 +74,10 @@ void rkc_driver_say(void);
  *   has made it unusable; RKC_EHANDLE, RKC_ENOCONTEXT, RKC_ECAPTURE, RKC_ENOTSUP, RKC_ENODEVICE,
  *   RKC_ENOMEM; RKC_ECUDA for the rest
  */
-int rkc_driver_status(CUresult result);
+static inline int rkc_driver_status(CUresult result)
+{
+    return __builtin_expect(result == RKC_CUDA_SUCCESS, 1) ? 0 : rkc_driver_failure(result);
+}
 
 /* Forget all: for tests, which begin anew with another driver. No other thread may be here. */
 void rkc_driver_forget(void);

@@ -179,8 +179,3 @@ void *rkc_stream_current(int device, void *fallback)
     const struct entry *entry = find_entry(own, device);
     return entry ? entry->stream : fallback;
 }
-
-CUstream rkc_gpu_stream(void *stream)
-{
-    return stream ? stream : rkc_stream_current(-1, NULL);
-}

@@ -2,6 +2,10 @@
 #ifndef RKC_GPU_PER_THREAD_H
 #define RKC_GPU_PER_THREAD_H
 
+#include <stddef.h>
+
+#include <rankclock/gpu.h>
+
 #include "gpu/driver.h"
 
 /* Note what went wrong, for rkc_gpu_error, and return the status. */
@@ -14,6 +18,9 @@ int rkc_gpu_check(CUresult result, const char *call);
 int rkc_gpu_ready(void);
 
 /* The driver's handle for a stream that was given to a public function: NULL is the current one. */
-CUstream rkc_gpu_stream(void *stream);
+static inline CUstream rkc_gpu_stream(void *stream)
+{
+    return stream ? stream : rkc_stream_current(-1, NULL);
+}
 
 #endif

@@ -188,7 +188,7 @@ static void poll_waiting(struct list *list, const char *base, uint32_t most)
 static void extend_if_due(int chain, uint64_t now)
 {
     struct rkc_chain *at = rkc_chain_at(chain);
-    if (RKC_UNLIKELY(rkc_chain_is_due(at, now)) && rkc_driver_get() &&
+    if (RKC_UNLIKELY(rkc_chain_is_due(at, now, rkc_tree_rate())) && rkc_driver_get() &&
         !atomic_load_explicit(&at->is_lost, memory_order_relaxed))
         rkc_chain_extend(at);
 }

@@ -16,21 +16,10 @@ enum { CANDIDATES = sizeof candidates / sizeof *candidates };
 static const float LEARN_MS = 1; /* the float is exact to 0.06 ns up to here */
 static const double NEAR_NS = 0.2;
 
-/* Without libm, which the program may not have loaded. */
-static int64_t nearest(double x)
-{
-    return (int64_t)(x < 0 ? x - 0.5 : x + 0.5);
-}
-
-static float size_of(float ms)
-{
-    return ms < 0 ? -ms : ms;
-}
-
 static int divides(int64_t tick_ns, float ms)
 {
     double ns = (double)ms * 1e6;
-    double off = ns - (double)(tick_ns * nearest(ns / (double)tick_ns));
+    double off = ns - (double)(tick_ns * rkc_nearest(ns / (double)tick_ns));
     return off < NEAR_NS && off > -NEAR_NS;
 }
 
@@ -64,14 +53,9 @@ void rkc_tick_learn(struct rkc_tick *tick, float ms)
     tick->per_ms = 1e6 / (double)tick->ns;
 }
 
-int64_t rkc_tick_round(const struct rkc_tick *tick, float ms)
-{
-    return tick->ns ? tick->ns * nearest((double)ms * tick->per_ms) : nearest((double)ms * 1e6);
-}
-
 int64_t rkc_elapsed_step_ns(float ms)
 {
-    float size = size_of(ms), next;
+    float size = ms < 0 ? -ms : ms, next;
     uint32_t bits;
     memcpy(&bits, &size, sizeof bits);
     bits++;
@@ -96,12 +80,6 @@ void rkc_timeline_push(struct rkc_timeline *timeline, const struct rkc_anchor *a
     timeline->anchor[timeline->n++ % RKC_ANCHORS] = *anchor;
 }
 
-/* What an elapsed time is too long for. */
-static int64_t blur_of(float ms)
-{
-    return size_of(ms) > RKC_LINK_MAX_MS ? rkc_elapsed_step_ns(ms) : 0;
-}
-
 void rkc_timeline_link(struct rkc_timeline *timeline, struct rkc_anchor *anchor,
                        const struct rkc_anchor *from, float ms)
 {
@@ -110,19 +88,7 @@ void rkc_timeline_link(struct rkc_timeline *timeline, struct rkc_anchor *anchor,
         return;
     rkc_tick_learn(&timeline->tick, ms);
     anchor->position_ns = from->position_ns + rkc_tick_round(&timeline->tick, ms);
-    anchor->blur_ns = from->blur_ns + blur_of(ms);
-}
-
-struct rkc_position rkc_timeline_place(struct rkc_timeline *timeline,
-                                       const struct rkc_anchor *anchor, float ms)
-{
-    int64_t ns = rkc_tick_round(&timeline->tick, ms);
-    return (struct rkc_position){
-        .ns = anchor->position_ns + ns,
-        .blur_ns = anchor->blur_ns + (ms < 0 ? -blur_of(ms) : blur_of(ms)),
-        .anchor = anchor,
-        .after_ns = ns,
-    };
+    anchor->blur_ns = from->blur_ns + rkc_elapsed_blur_ns(ms);
 }
 
 int64_t rkc_position_span(const struct rkc_position *from, const struct rkc_position *to,

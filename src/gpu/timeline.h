@@ -52,11 +52,27 @@ struct rkc_position {
 
 void rkc_tick_learn(struct rkc_tick *tick, float ms);
 
+/* Without libm, which the program may not have loaded. */
+static inline int64_t rkc_nearest(double x)
+{
+    return (int64_t)(x < 0 ? x - 0.5 : x + 0.5);
+}
+
 /* An elapsed time in ns, rounded to the tick. */
-int64_t rkc_tick_round(const struct rkc_tick *tick, float ms);
+static inline int64_t rkc_tick_round(const struct rkc_tick *tick, float ms)
+{
+    return tick->ns ? tick->ns * rkc_nearest((double)ms * tick->per_ms)
+                    : rkc_nearest((double)ms * 1e6);
+}
 
 /* The distance between neighbouring floats at an elapsed time, in ns, rounded up. */
 int64_t rkc_elapsed_step_ns(float ms);
+
+/* The resolution that is lost by an elapsed time that is too long; 0 for others. */
+static inline int64_t rkc_elapsed_blur_ns(float ms)
+{
+    return ms > RKC_LINK_MAX_MS || ms < -RKC_LINK_MAX_MS ? rkc_elapsed_step_ns(ms) : 0;
+}
 
 /* The i-th anchor back from the last, i from 0; NULL where there is none. */
 struct rkc_anchor *rkc_timeline_anchor(struct rkc_timeline *timeline, uint32_t i);
@@ -77,8 +93,17 @@ void rkc_timeline_link(struct rkc_timeline *timeline, struct rkc_anchor *anchor,
 
 /* Where an event is that comes `ms` after an anchor whose position is known; before it if
  * negative. */
-struct rkc_position rkc_timeline_place(struct rkc_timeline *timeline,
-                                       const struct rkc_anchor *anchor, float ms);
+static inline struct rkc_position rkc_timeline_place(struct rkc_timeline *timeline,
+                                                     const struct rkc_anchor *anchor, float ms)
+{
+    int64_t ns = rkc_tick_round(&timeline->tick, ms), blur_ns = rkc_elapsed_blur_ns(ms);
+    return (struct rkc_position){
+        .ns = anchor->position_ns + ns,
+        .blur_ns = anchor->blur_ns + (ms < 0 ? -blur_ns : blur_ns),
+        .anchor = anchor,
+        .after_ns = ns,
+    };
+}
 
 /* ns between two positions, never negative; *blur_ns is what resolution was lost. */
 int64_t rkc_position_span(const struct rkc_position *from, const struct rkc_position *to,
