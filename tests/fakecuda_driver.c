@@ -267,6 +267,56 @@ static void test_zero_cost(void)
     is_int(fakecuda_calls("cuEventRecord"), 100001, "and calls are counted");
 }
 
+/* A host function's call of the driver is refused. */
+static void call_query(void *event)
+{
+    cuEventQuery(event);
+}
+
+static int refuses_child(void)
+{
+    CUstreamCaptureStatus status;
+    return cuStreamIsCapturing(CU_STREAM_PER_THREAD, &status) == CUDA_ERROR_NOT_INITIALIZED;
+}
+
+/* Whatever refuses a call refuses it at zero cost, too, from the next call on. */
+static void test_zero_cost_refusals(void)
+{
+    CUstream stream;
+    CUevent event;
+    CUgraph graph;
+    CUstreamCaptureStatus status = 99;
+    CUstreamCaptureMode mode = 9;
+    start();
+    fakecuda_zero_cost(1);
+    cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    cuEventCreate(&event, 0);
+    is_int(cuEventRecord(event, stream), 0, "at zero cost there are calls");
+    is_int(cuEventRecord((CUevent)(void *)stream, stream), 400,
+           "but with no wrong handle");
+    is_int(cuThreadExchangeStreamCaptureMode(&mode), 1, "nor a wrong mode");
+    fakecuda_fail("cuEventRecord", 999, 0, 1);
+    is_int(cuEventRecord(event, stream), 999, "nor one that is to fail");
+    is_int(cuEventRecord(event, stream), 0, "but that once");
+    fakecuda_fail("cuEventRecord", 0, 0, 0);
+    fakecuda_sticky(700);
+    is_int(cuEventQuery(event), 700, "an error that stays shows at once");
+    fakecuda_sticky(0);
+    is_int(cuEventQuery(event), 0, "until it is taken back");
+    cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    is_int(cuStreamIsCapturing(stream, &status) + status, 1, "a capture is seen");
+    is_int(cuEventQuery(event), 900, "and forbids queries");
+    is_int(cuStreamEndCapture(stream, &graph), 901, "which break it");
+    is_int(cuEventQuery(event), 0, "after its end they are allowed");
+    cuLaunchHostFunc(stream, call_query, event);
+    cuEventRecord(event, stream);
+    is_int(cuEventQuery(event), 0, "host functions take place");
+    is_int(fakecuda_callback_violations(), 1, "and may call nothing");
+    is_int(in_child(refuses_child), 1, "nor may a forked child");
+    fakecuda_deinit();
+    is_int(cuEventQuery(event), 4, "nor anybody after the end");
+}
+
 int main(void)
 {
     test_versions();
@@ -275,6 +325,7 @@ int main(void)
     test_faults();
     test_processes();
     test_zero_cost();
+    test_zero_cost_refusals();
     fakecuda_reset();
     return done_testing();
 }
