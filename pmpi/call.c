@@ -7,6 +7,7 @@
 #include "autoconf.h"
 
 #include "call.h"
+#include "next.h"
 
 struct rkc_mpi_function rkc_mpi_functions[RKC_MPI_FUNCTIONS] = {
 #define FUNCTION(name) {name, RKC_NEVER_HOT, NULL},
@@ -78,6 +79,7 @@ void rkc_mpi_enter_slow(struct rkc_mpi_call *call, struct rkc_mpi_function *func
 {
     call->thread = NULL;
     call->node = NULL;
+    rkc_mpi_next_find();
     struct rkc_thread *thread = rkc_thread_own();
     if (thread && thread->hot->mpi_frame) {
         if (frame < thread->hot->mpi_frame)

@@ -2,7 +2,7 @@
  *
  *   struct rkc_mpi_call call;
  *   rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Send));
- *   int rc = PMPI_Send(...);
+ *   int rc = rkc_mpi_next.Send(...);
  *   rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Send));
  *   if (call.thread) it was recorded, and call.node is its call path
  *

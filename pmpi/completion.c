@@ -6,6 +6,7 @@
  */
 #include "autoconf.h"
 
+#include "next.h"
 #include "request.h"
 
 #include <stdlib.h>
@@ -65,7 +66,7 @@ RKC_API int MPI_Wait(MPI_Request *request, MPI_Status *status)
     uint64_t key = watch_one(request);
     MPI_Status *used = OWN_STATUS(key, status);
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Wait));
-    int rc = PMPI_Wait(request, used);
+    int rc = rkc_mpi_next.Wait(request, used);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Wait));
     if (rc == MPI_SUCCESS)
         complete_one(&call, key, used);
@@ -80,7 +81,7 @@ RKC_API int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     uint64_t key = watch_one(request);
     MPI_Status *used = OWN_STATUS(key, status);
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Test));
-    int rc = PMPI_Test(request, flag, used);
+    int rc = rkc_mpi_next.Test(request, flag, used);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Test));
     if (rc != MPI_SUCCESS) {
         if (key)
@@ -256,7 +257,7 @@ RKC_API int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]
     struct watch watch;
     watch_many(&watch, count, requests, statuses);
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Waitall));
-    int rc = PMPI_Waitall(count, requests, watch.statuses);
+    int rc = rkc_mpi_next.Waitall(count, requests, watch.statuses);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Waitall));
     all_done(&watch, &call, rc, requests);
     return rc;
@@ -268,7 +269,7 @@ RKC_API int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status
     struct watch watch;
     watch_many(&watch, count, requests, statuses);
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Testall));
-    int rc = PMPI_Testall(count, requests, flag, watch.statuses);
+    int rc = rkc_mpi_next.Testall(count, requests, flag, watch.statuses);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Testall));
     if (rc == MPI_SUCCESS && !*flag)
         unwatch(&watch, &call);
@@ -283,7 +284,7 @@ RKC_API int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Statu
     struct watch watch;
     watch_many(&watch, count, requests, status);
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Waitany));
-    int rc = PMPI_Waitany(count, requests, index, watch.statuses);
+    int rc = rkc_mpi_next.Waitany(count, requests, index, watch.statuses);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Waitany));
     any_done(&watch, &call, rc, requests, watch.n ? *index : MPI_UNDEFINED);
     return rc;
@@ -296,7 +297,7 @@ RKC_API int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag
     struct watch watch;
     watch_many(&watch, count, requests, status);
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Testany));
-    int rc = PMPI_Testany(count, requests, index, flag, watch.statuses);
+    int rc = rkc_mpi_next.Testany(count, requests, index, flag, watch.statuses);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Testany));
     if (rc == MPI_SUCCESS && !*flag)
         unwatch(&watch, &call);
@@ -312,7 +313,7 @@ RKC_API int MPI_Waitsome(int incount, MPI_Request requests[], int *outcount, int
     struct watch watch;
     watch_many(&watch, incount, requests, statuses);
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Waitsome));
-    int rc = PMPI_Waitsome(incount, requests, outcount, indices, watch.statuses);
+    int rc = rkc_mpi_next.Waitsome(incount, requests, outcount, indices, watch.statuses);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Waitsome));
     some_done(&watch, &call, rc, requests, outcount, indices);
     return rc;
@@ -325,7 +326,7 @@ RKC_API int MPI_Testsome(int incount, MPI_Request requests[], int *outcount, int
     struct watch watch;
     watch_many(&watch, incount, requests, statuses);
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Testsome));
-    int rc = PMPI_Testsome(incount, requests, outcount, indices, watch.statuses);
+    int rc = rkc_mpi_next.Testsome(incount, requests, outcount, indices, watch.statuses);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Testsome));
     some_done(&watch, &call, rc, requests, outcount, indices);
     return rc;
@@ -337,7 +338,7 @@ RKC_API int MPI_Start(MPI_Request *request)
 {
     struct rkc_mpi_call call;
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Start));
-    int rc = PMPI_Start(request);
+    int rc = rkc_mpi_next.Start(request);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Start));
     if (rc == MPI_SUCCESS && call.thread)
         rkc_request_started(&call, *request);
@@ -348,7 +349,7 @@ RKC_API int MPI_Startall(int count, MPI_Request requests[])
 {
     struct rkc_mpi_call call;
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Startall));
-    int rc = PMPI_Startall(count, requests);
+    int rc = rkc_mpi_next.Startall(count, requests);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Startall));
     if (rc == MPI_SUCCESS && call.thread)
         for (int i = 0; i < count; i++)
@@ -361,7 +362,7 @@ RKC_API int MPI_Cancel(MPI_Request *request)
     struct rkc_mpi_call call;
     uint64_t key = watch_one(request);
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Cancel));
-    int rc = PMPI_Cancel(request);
+    int rc = rkc_mpi_next.Cancel(request);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Cancel));
     if (rc == MPI_SUCCESS && key)
         rkc_request_cancel(key);
@@ -376,7 +377,7 @@ RKC_API int MPI_Request_free(MPI_Request *request)
     uint64_t key = holding() && request ? rkc_request_key(*request) : 0;
     int ours = key && rkc_request_forget(key, &was);
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Request_free));
-    int rc = PMPI_Request_free(request);
+    int rc = rkc_mpi_next.Request_free(request);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Request_free));
     if (ours && rc != MPI_SUCCESS) {
         rkc_request_add(key, &was);

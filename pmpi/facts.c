@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "next.h"
 #include "runtime.h"
 
 /* More than any MPI_MAX_LIBRARY_VERSION_STRING: the library may not be the one of mpi.h. */
@@ -86,18 +87,8 @@ static void add_tool(char list[TOOLS_MAX], const char *path, size_t length)
     snprintf(list + used, TOOLS_MAX - used, "%s%s", used ? ", " : "", base);
 }
 
-/* The file that a function's first definition of two is in, if it is another file than the
- * second one's. */
-static void add_definer(char list[TOOLS_MAX], const void *function, const void *expected)
-{
-    Dl_info found, wanted;
-    if (!function || function == expected || !dladdr(function, &found) ||
-        !dladdr(expected, &wanted) || strcmp(found.dli_fname, wanted.dli_fname) == 0)
-        return;
-    add_tool(list, found.dli_fname, strlen(found.dli_fname));
-}
-
-/* What is preloaded beside us, and what stands before or behind us in the line for MPI_Send. */
+/* What is preloaded beside us, and what stands before or behind us in the line for MPI's
+ * functions. */
 static void find_tools(char list[TOOLS_MAX])
 {
     list[0] = '\0';
@@ -107,15 +98,9 @@ static void find_tools(char list[TOOLS_MAX])
         add_tool(list, preload, length);
         preload += length + (preload[length] != '\0');
     }
-    void *ours;
-    int (*send)(const void *, int, MPI_Datatype, int, int, MPI_Comm) = MPI_Send;
-    memcpy(&ours, &send, sizeof ours);
-    void *mpi = dlsym(RTLD_DEFAULT, "PMPI_Send");
-    if (!mpi)
-        return;
-    add_definer(list, ours, mpi);
-    add_definer(list, dlsym(RTLD_DEFAULT, "MPI_Send"), mpi);
-    add_definer(list, dlsym(RTLD_NEXT, "MPI_Send"), mpi);
+    const char *file;
+    for (int i = 0; (file = rkc_mpi_next_tool(i)); i++)
+        add_tool(list, file, strlen(file));
 }
 
 void rkc_facts_before_init(void)

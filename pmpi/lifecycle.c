@@ -18,6 +18,7 @@
 #include "facts.h"
 #include "finish.h"
 #include "group.h"
+#include "next.h"
 #include "runtime.h"
 #include "wait.h"
 
@@ -44,6 +45,9 @@ static int start(void)
 /* MPI is there: tell who we are. */
 static void know_world(uint64_t init_ticks)
 {
+    /* It may have been told by another copy of the library, that stands behind this one. */
+    if (atomic_load(&header_of_run()->rank) >= 0)
+        return;
     int rank, size, level = MPI_THREAD_SINGLE;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -60,13 +64,14 @@ static void know_world(uint64_t init_ticks)
 
 RKC_API int MPI_Init(int *argc, char ***argv)
 {
+    rkc_mpi_next_find();
     if (!start())
-        return PMPI_Init(argc, argv);
+        return rkc_mpi_next.Init(argc, argv);
     rkc_facts_before_init();
     struct rkc_mpi_call call;
     uint64_t begin = rkc_clock_ticks();
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Init));
-    int rc = PMPI_Init(argc, argv);
+    int rc = rkc_mpi_next.Init(argc, argv);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Init));
     if (rc == MPI_SUCCESS)
         know_world(rkc_clock_ticks() - begin);
@@ -75,13 +80,14 @@ RKC_API int MPI_Init(int *argc, char ***argv)
 
 RKC_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
+    rkc_mpi_next_find();
     if (!start())
-        return PMPI_Init_thread(argc, argv, required, provided);
+        return rkc_mpi_next.Init_thread(argc, argv, required, provided);
     rkc_facts_before_init();
     struct rkc_mpi_call call;
     uint64_t begin = rkc_clock_ticks();
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Init_thread));
-    int rc = PMPI_Init_thread(argc, argv, required, provided);
+    int rc = rkc_mpi_next.Init_thread(argc, argv, required, provided);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Init_thread));
     if (rc == MPI_SUCCESS)
         know_world(rkc_clock_ticks() - begin);
@@ -130,17 +136,19 @@ static int mpi_is_up(void)
 
 RKC_API int MPI_Finalize(void)
 {
+    rkc_mpi_next_find();
     if (!rkc_private_recording() || !mpi_is_up())
-        return PMPI_Finalize();
+        return rkc_mpi_next.Finalize();
     /* A program may have come past our MPI_Init, from another language. */
     if (atomic_load(&header_of_run()->rank) < 0)
         know_world(0);
     end_run();
-    return PMPI_Finalize();
+    return rkc_mpi_next.Finalize();
 }
 
 RKC_API int MPI_Abort(MPI_Comm comm, int errorcode)
 {
+    rkc_mpi_next_find();
     if (rkc_private_recording()) {
         struct rkc_mpi_call call;
         rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Abort));
@@ -149,7 +157,7 @@ RKC_API int MPI_Abort(MPI_Comm comm, int errorcode)
         if (rkc_private_save("the program called MPI_Abort") == 0)
             rkc_private_done();
     }
-    return PMPI_Abort(comm, errorcode);
+    return rkc_mpi_next.Abort(comm, errorcode);
 }
 
 /* ---- control ---- */
@@ -175,22 +183,21 @@ static void control(int level)
 }
 
 /* The standard lets a library give the levels from 2 on, and further arguments, a meaning;
- * IPM's, (1, "name") and (-1, "name"), is in many programs. */
+ * IPM's, (1, "name") and (-1, "name"), is in many programs. Two arguments are read, given or not,
+ * for a tool behind us that may know them: they lie in registers, as those of any call. */
 RKC_API int MPI_Pcontrol(const int level, ...)
 {
     int ipm = rkc_private_start() && rkc_private_config()->pcontrol == RKC_PCONTROL_IPM;
-    const char *name = NULL;
-    if (ipm && (level == 1 || level == -1)) {
-        va_list more;
-        va_start(more, level);
-        name = va_arg(more, const char *);
-        va_end(more);
-    }
+    va_list more;
+    va_start(more, level);
+    const char *first = va_arg(more, const char *), *second = va_arg(more, const char *);
+    va_end(more);
+    const char *name = ipm && (level == 1 || level == -1) ? first : NULL;
     if (name && level == -1)
         rkc_end(name);
     struct rkc_mpi_call call;
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Pcontrol));
-    int rc = PMPI_Pcontrol(level);
+    int rc = rkc_mpi_next.Pcontrol(level, first, second);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Pcontrol));
     if (name && level == 1)
         rkc_begin(name);

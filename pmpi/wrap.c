@@ -1,6 +1,7 @@
 /* wrap.c - MPI's C functions, one for each row of mpi_calls.def. */
 #include "autoconf.h"
 
+#include "next.h"
 #include "request.h"
 #include "traffic.h"
 
@@ -32,7 +33,7 @@
         struct rkc_mpi_call call;                             \
         rkc_mpi_enter(&call, RKC_MPI_FUNCTION(name));         \
         before;                                               \
-        int rc = PMPI_##name args;                            \
+        int rc = rkc_mpi_next.name args;                      \
         rkc_mpi_leave(&call, RKC_MPI_FUNCTION(name));         \
         if (RKC_LIKELY(rc == MPI_SUCCESS)) {                  \
             traffic;                                          \
@@ -43,10 +44,10 @@
 #define WRAP(name, params, args, traffic) WRAP_WITH((void)0, (void)0, name, params, args, traffic)
 
 /* With RANKCLOCK_MPI_SYNC a barrier comes before. */
-#define WRAP_COLLECTIVE(name, params, args, traffic)                    \
-    WRAP_WITH(if (RKC_UNLIKELY(rkc_mpi_sync)) rkc_wait_sync(&call, comm), \
-              if (RKC_UNLIKELY(rkc_mpi_sync)) rkc_wait_book_sync(&call, comm), name, params, args, \
-              traffic)
+#define WRAP_COLLECTIVE(name, params, args, traffic)                           \
+    WRAP_WITH(if (RKC_UNLIKELY(rkc_mpi_sync)) rkc_wait_sync(&call, comm),      \
+              if (RKC_UNLIKELY(rkc_mpi_sync)) rkc_wait_book_sync(&call, comm), \
+              name, params, args, traffic)
 
 #define CALL WRAP
 #define CALL_C WRAP

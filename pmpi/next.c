@@ -1,0 +1,125 @@
+/* next.c - the line is asked for by each name, for a tool may have a single function.
+ *
+ * What one gets wrong here: that two addresses differ does not make them two tools' functions.
+ * An MPI may have MPI_Send beside PMPI_Send instead of one function of two names, and a program
+ * that takes a function's address may have a stub of its own for it. Only a definition in
+ * another object is another tool's. */
+#include "autoconf.h"
+
+#include "next.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <pthread.h>
+#include <string.h>
+
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+/* Weak, for an MPI that lacks one of them, being older than the one of mpi.h, must not keep
+ * the program from being loaded. */
+#define CALL(name, ...) extern __typeof__(PMPI_##name) PMPI_##name __attribute__((weak));
+#define CALL_C(name, ...) CALL(name) RKC_MPI_LARGE(CALL(name##_c))
+#define CALL_BY_HAND(name) CALL(name)
+#define COLLECTIVE CALL
+#define COLLECTIVE_C CALL_C
+#include "mpi_calls.def"
+#undef CALL
+
+#define CALL(name, ...) .name = PMPI_##name,
+struct rkc_mpi_next rkc_mpi_next = {
+#include "mpi_calls.def"
+};
+#undef CALL
+#undef CALL_C
+#undef CALL_BY_HAND
+#undef COLLECTIVE
+#undef COLLECTIVE_C
+
+typedef void (*any_function)(void);
+
+_Static_assert(sizeof rkc_mpi_next == RKC_MPI_FUNCTIONS * sizeof(any_function),
+               "it is an array in the order of rkc_mpi_functions");
+
+#ifdef __LP64__
+typedef Elf64_Sym elf_symbol;
+#else
+typedef Elf32_Sym elf_symbol;
+#endif
+
+enum { TOOLS_MAX = 8 };
+
+/* The others that were found; names belong to the dynamic linker. */
+static struct {
+    const char *file[TOOLS_MAX];
+    int n;
+} tools;
+
+/* Our object, from its first to its last byte: the linker's names for them. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+static int is_own(const void *function)
+{
+    return (uintptr_t)function >= (uintptr_t)__ehdr_start && (uintptr_t)function < (uintptr_t)_end;
+}
+
+/* Where the object that has the function lies. */
+static const void *object_of(const void *function)
+{
+    Dl_info info;
+    return dladdr(function, &info) ? info.dli_fbase : NULL;
+}
+
+static void remember(const char *file)
+{
+    for (int i = 0; i < tools.n; i++)
+        if (strcmp(tools.file[i], file) == 0)
+            return;
+    if (tools.n < TOOLS_MAX)
+        tools.file[tools.n++] = file;
+}
+
+/* Whether a function is another tool's, which is remembered: neither ours nor that of the object
+ * `mpi`, nor a stub, by which a program has an address for a function of another object. */
+static int is_foreign(const void *function, const void *mpi)
+{
+    Dl_info info;
+    const elf_symbol *symbol = NULL;
+    if (!dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) || info.dli_fbase == mpi ||
+        !symbol || symbol->st_shndx == SHN_UNDEF)
+        return 0;
+    remember(info.dli_fname);
+    return 1;
+}
+
+static void find(void)
+{
+    const void *known = dlsym(RTLD_NEXT, "PMPI_Initialized");
+    const void *mpi = known ? object_of(known) : NULL;
+    int missing = !known;
+    for (int i = 0; mpi && i < RKC_MPI_FUNCTIONS; i++) {
+        char *entry = (char *)&rkc_mpi_next + (size_t)i * sizeof(any_function);
+        const void *own;
+        memcpy(&own, entry, sizeof own);
+        const void *first = dlsym(RTLD_DEFAULT, rkc_mpi_functions[i].name);
+        const void *next = dlsym(RTLD_NEXT, rkc_mpi_functions[i].name);
+        missing |= !first || !next;
+        if (first && first != own && !is_own(first))
+            is_foreign(first, mpi);
+        if (next && next != own && is_foreign(next, mpi))
+            memcpy(entry, &next, sizeof next);
+    }
+    if (missing)
+        dlerror(); /* the program's is not to tell of ours */
+}
+
+void rkc_mpi_next_find(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find);
+}
+
+const char *rkc_mpi_next_tool(int i)
+{
+    return i < tools.n ? tools.file[i] : NULL;
+}
