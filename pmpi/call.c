@@ -7,6 +7,7 @@
 #include "autoconf.h"
 
 #include "call.h"
+#include "lifecycle.h"
 #include "next.h"
 
 struct rkc_mpi_function rkc_mpi_functions[RKC_MPI_FUNCTIONS] = {
@@ -86,7 +87,7 @@ void rkc_mpi_enter_slow(struct rkc_mpi_call *call, struct rkc_mpi_function *func
             return;
         abandon(thread);
     }
-    if ((rkc_gate() & RKC_GATE_PAUSED) || !rkc_private_start())
+    if ((rkc_gate() & RKC_GATE_PAUSED) || !rkc_private_start() || !rkc_mpi_notice())
         return;
     struct rkc_region *region = region_of(function);
     if (!region->unit)

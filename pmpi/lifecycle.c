@@ -18,22 +18,19 @@
 #include "facts.h"
 #include "finish.h"
 #include "group.h"
+#include "lifecycle.h"
 #include "next.h"
 #include "runtime.h"
 #include "wait.h"
-
-/* ---- beginning ---- */
 
 static struct rkc_image_header *header_of_run(void)
 {
     return rkc_image_header(rkc_private_image());
 }
 
-/* Whether this process records. Another MPI than the one we are built for turns it off. */
-static int start(void)
+/* Another MPI than the one we are built for turns recording off. */
+static int is_our_mpi(void)
 {
-    if (!rkc_private_start())
-        return 0;
     char library[256], why[512];
     if (rkc_facts_check_library(library, sizeof library))
         return 1;
@@ -42,59 +39,7 @@ static int start(void)
     return 0;
 }
 
-/* MPI is there: tell who we are. */
-static void know_world(uint64_t init_ticks)
-{
-    /* It may have been told by another copy of the library, that stands behind this one. */
-    if (atomic_load(&header_of_run()->rank) >= 0)
-        return;
-    int rank, size, level = MPI_THREAD_SINGLE;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    PMPI_Comm_size(MPI_COMM_WORLD, &size);
-    PMPI_Query_thread(&level);
-    rkc_mpi_set_threads(level);
-    rkc_mpi_group_begin();
-    rkc_mpi_sync = rkc_private_config()->mpi_sync;
-    atomic_store(&header_of_run()->thread_level, level);
-    atomic_fetch_add(&header_of_run()->init_ticks, init_ticks);
-    rkc_private_world(rank, size, rkc_facts_local_rank());
-    rkc_private_calibrate(1);
-    rkc_facts_after_init(level);
-}
-
-RKC_API int MPI_Init(int *argc, char ***argv)
-{
-    rkc_mpi_next_find();
-    if (!start())
-        return rkc_mpi_next.Init(argc, argv);
-    rkc_facts_before_init();
-    struct rkc_mpi_call call;
-    uint64_t begin = rkc_clock_ticks();
-    rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Init));
-    int rc = rkc_mpi_next.Init(argc, argv);
-    rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Init));
-    if (rc == MPI_SUCCESS)
-        know_world(rkc_clock_ticks() - begin);
-    return rc;
-}
-
-RKC_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
-{
-    rkc_mpi_next_find();
-    if (!start())
-        return rkc_mpi_next.Init_thread(argc, argv, required, provided);
-    rkc_facts_before_init();
-    struct rkc_mpi_call call;
-    uint64_t begin = rkc_clock_ticks();
-    rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Init_thread));
-    int rc = rkc_mpi_next.Init_thread(argc, argv, required, provided);
-    rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Init_thread));
-    if (rc == MPI_SUCCESS)
-        know_world(rkc_clock_ticks() - begin);
-    return rc;
-}
-
-/* ---- the end ---- */
+/* ---- the end of the run ---- */
 
 /* Static, for after a deadline pending operations refer to it for good. */
 static struct rkc_mpi_comms comms;
@@ -134,15 +79,102 @@ static int mpi_is_up(void)
            PMPI_Finalized(&finalized) == MPI_SUCCESS && initialized && !finalized;
 }
 
+/* ---- the end that nobody tells ---- */
+
+/* MPI_Finalize deletes the attributes of MPI_COMM_SELF before all else (MPI-3.1, section 8.7.1).
+ * This one comes too late where our MPI_Finalize was called, and in time where a tool before
+ * us, or another language, has called PMPI_Finalize. */
+static int before_finalize(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm, (void)key, (void)value, (void)extra;
+    if (rkc_private_recording() && mpi_is_up())
+        end_run();
+    return MPI_SUCCESS;
+}
+
+static void wait_for_finalize(void)
+{
+    int key;
+    if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, before_finalize, &key, NULL) != MPI_SUCCESS)
+        return;
+    PMPI_Comm_set_attr(MPI_COMM_SELF, key, &others);
+    PMPI_Comm_free_keyval(&key);
+}
+
+/* ---- beginning ---- */
+
+static _Atomic int known; /* who we are */
+
+/* MPI is there: tell who we are, unless another copy of the library, behind this one, has. */
+static void know_world(uint64_t init_ticks)
+{
+    if (atomic_exchange(&known, 1) || atomic_load(&header_of_run()->rank) >= 0)
+        return;
+    int rank, size, level = MPI_THREAD_SINGLE;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    PMPI_Query_thread(&level);
+    rkc_mpi_set_threads(level);
+    rkc_mpi_group_begin();
+    rkc_mpi_sync = rkc_private_config()->mpi_sync;
+    atomic_store(&header_of_run()->thread_level, level);
+    atomic_fetch_add(&header_of_run()->init_ticks, init_ticks);
+    rkc_private_world(rank, size, rkc_facts_local_rank());
+    rkc_private_calibrate(1);
+    rkc_facts_after_init(level);
+    wait_for_finalize();
+}
+
+int rkc_mpi_notice(void)
+{
+    if (atomic_load_explicit(&known, memory_order_relaxed) || !mpi_is_up())
+        return 1;
+    if (!is_our_mpi())
+        return 0;
+    rkc_facts_before_init(); /* MPI may have changed what they are taken from, but little of it */
+    know_world(0);
+    return 1;
+}
+
+RKC_API int MPI_Init(int *argc, char ***argv)
+{
+    rkc_mpi_next_find();
+    if (!rkc_private_start() || !is_our_mpi())
+        return rkc_mpi_next.Init(argc, argv);
+    rkc_facts_before_init();
+    struct rkc_mpi_call call;
+    uint64_t begin = rkc_clock_ticks();
+    rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Init));
+    int rc = rkc_mpi_next.Init(argc, argv);
+    rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Init));
+    if (rc == MPI_SUCCESS)
+        know_world(rkc_clock_ticks() - begin);
+    return rc;
+}
+
+RKC_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    rkc_mpi_next_find();
+    if (!rkc_private_start() || !is_our_mpi())
+        return rkc_mpi_next.Init_thread(argc, argv, required, provided);
+    rkc_facts_before_init();
+    struct rkc_mpi_call call;
+    uint64_t begin = rkc_clock_ticks();
+    rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Init_thread));
+    int rc = rkc_mpi_next.Init_thread(argc, argv, required, provided);
+    rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Init_thread));
+    if (rc == MPI_SUCCESS)
+        know_world(rkc_clock_ticks() - begin);
+    return rc;
+}
+
+/* ---- ending ---- */
+
 RKC_API int MPI_Finalize(void)
 {
     rkc_mpi_next_find();
-    if (!rkc_private_recording() || !mpi_is_up())
-        return rkc_mpi_next.Finalize();
-    /* A program may have come past our MPI_Init, from another language. */
-    if (atomic_load(&header_of_run()->rank) < 0)
-        know_world(0);
-    end_run();
+    if (rkc_private_recording() && mpi_is_up() && rkc_mpi_notice())
+        end_run();
     return rkc_mpi_next.Finalize();
 }
 

@@ -60,8 +60,8 @@ seen_of() { # FUNCTION
             for (i = 3; i < NF; i += 2)
                 got[$i] = $(i + 1)
         }
-        END { printf "%s %d/%d/%d", sub(/.*_/, "", name) ? name : name, got["visits"], \
-                     got["bytes_sent"], got["bytes_received"] }'
+        END { printf "%s %d/%d/%d", substr(name, 11), got["visits"], got["bytes_sent"], \
+                     got["bytes_received"] }'
 }
 
 seen() {
@@ -142,6 +142,24 @@ run "" ring_tool_ours
 well "both linked, it first"
 is "$(seen)" "$seen_all" "both linked, it first: our counts"
 other_saw "$other_all" "both linked, it first"
+
+# --- it stands first, and calls MPI past us: nothing is seen of what it wraps. That the run ends
+# is seen all the same; 7 x 2 are calls of its own ---
+
+run "$work/libother.so $library" ring
+well "preloaded before us, calling PMPI_"
+is "$(seen)" "Init 0/0/0 Initialized 0/0/0 Send 0/0/0 Recv 0/0/0 Allreduce 0/0/0 Finalize 2/0/0" \
+    "preloaded before us, calling PMPI_: what it wraps is not seen"
+is "$(seen_of Type_size) $(seen_of Comm_size)" "Type_size 14/0/0 Comm_size 2/0/0" \
+    "preloaded before us, calling PMPI_: what it does not wrap is"
+other_saw "$other_all" "preloaded before us, calling PMPI_"
+named libother.so "preloaded before us, calling PMPI_"
+
+run "$work/libother.so" ring_ours
+well "preloaded, calling PMPI_, we are linked"
+is "$(seen_of Type_size) $(seen_of Comm_size)" "Type_size 14/0/0 Comm_size 2/0/0" \
+    "preloaded, calling PMPI_, we are linked: what it does not wrap is seen"
+other_saw "$other_all" "preloaded, calling PMPI_, we are linked"
 
 # --- two others ---
 
