@@ -60,13 +60,43 @@ static const char *level_name(int level)
     }
 }
 
-static const char *gpu_aware(void)
+/* Whether MPI takes device buffers, as it says itself, and what said it. MPI was initialized. */
+struct gpu_aware {
+    const char *answer, *by;
+};
+
+static struct gpu_aware asked(const char *name, int yes)
 {
-    int (*query)(void);
-    *(void **)&query = dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support");
-    if (!query)
-        return "unknown";
-    return query() ? "yes" : "no";
+    return (struct gpu_aware){yes ? "yes" : "no", name};
+}
+
+/* The functions by which MPIs say what they were built for. */
+static struct gpu_aware ask_for_gpu(void)
+{
+    int (*cuda)(void);
+#ifdef MPIX_GPU_SUPPORT_CUDA
+    int (*gpu)(int, int *), yes = 0;
+    *(void **)&gpu = dlsym(RTLD_DEFAULT, "MPIX_GPU_query_support");
+    if (gpu && gpu(MPIX_GPU_SUPPORT_CUDA, &yes) == MPI_SUCCESS)
+        return asked("MPIX_GPU_query_support", yes);
+#endif
+    *(void **)&cuda = dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support");
+    if (cuda)
+        return asked("MPIX_Query_cuda_support", cuda());
+    return (struct gpu_aware){"unknown", NULL};
+}
+
+/* Open MPI can be told not to do what it was built for, which its function does not say; its
+ * variable does, the one that ompi_info shows under that name. */
+static struct gpu_aware gpu_aware(void)
+{
+    struct gpu_aware aware = ask_for_gpu();
+    const _Bool *enabled = dlsym(RTLD_DEFAULT, "opal_cuda_support");
+    if (enabled && !(aware.by && strcmp(aware.answer, "no") == 0)) {
+        if (!*enabled || !aware.by)
+            aware = asked("opal_cuda_support", *enabled);
+    }
+    return aware;
 }
 
 static const char *base_of(const char *path)
@@ -118,7 +148,9 @@ void rkc_facts_after_init(int level)
     snprintf(text, sizeof text, "%d.%d", version, subversion);
     rkc_private_fact("mpi_standard", text);
     rkc_private_fact("thread_level", level_name(level));
-    rkc_private_fact("gpu_aware", gpu_aware());
+    struct gpu_aware aware = gpu_aware();
+    rkc_private_fact("gpu_aware", aware.answer);
+    rkc_private_fact("gpu_aware_by", aware.by);
     find_tools(tools);
     rkc_private_fact("other_tools", tools);
 }

@@ -12,6 +12,7 @@
 #include <elf.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
@@ -70,8 +71,10 @@ static const void *object_of(const void *function)
     return dladdr(function, &info) ? info.dli_fbase : NULL;
 }
 
-static void remember(const char *file)
+static void remember(const Dl_info *info)
 {
+    const void *program = object_of((const void *)getauxval(AT_PHDR));
+    const char *file = info->dli_fbase == program ? "the program itself" : info->dli_fname;
     for (int i = 0; i < tools.n; i++)
         if (strcmp(tools.file[i], file) == 0)
             return;
@@ -88,7 +91,7 @@ static int is_foreign(const void *function, const void *mpi)
     if (!dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) || info.dli_fbase == mpi ||
         !symbol || symbol->st_shndx == SHN_UNDEF)
         return 0;
-    remember(info.dli_fname);
+    remember(&info);
     return 1;
 }
 

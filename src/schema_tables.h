@@ -185,6 +185,7 @@ enum {
     X("mpi_standard", "version of the MPI standard that the library follows")                 \
     X("thread_level", "MPI thread support that was provided")                                 \
     X("gpu_aware", "whether the MPI library takes device buffers: yes, no, unknown")          \
+    X("gpu_aware_by", "what said so: the function or variable of the MPI library")            \
     X("gpu", "GPU timing: its driver interface and version, or why there is none")            \
     X("gpu_driver", "version of the GPU's kernel driver")                                     \
     X("clock_source", "clock that the times come from")                                       \
