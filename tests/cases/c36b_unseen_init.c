@@ -1,10 +1,16 @@
 /* MPI_Init and MPI_Finalize that no C wrapper sees, as those of a Fortran program under Open MPI,
- * whose entry points call PMPI_* directly; other calls and regions are seen. Whether anything is
- * written is open: the program's results and its end are as without the library.
+ * whose entry points call PMPI_* directly, or of one with a tool that stands before ours: other
+ * calls and regions are seen, and so is that MPI has begun and is to end.
  *
  * RUN np=2
- * FILES any
- * IMAGES any
+ * EXPECT * MPI_Init calls=0
+ * EXPECT * MPI_Irecv calls=1 in=4
+ * EXPECT * MPI_Isend calls=1 out=4
+ * EXPECT * MPI_Waitall calls=1
+ * EXPECT * MPI_Finalize calls=1
+ * REGION * early visits=1
+ * REGION * exchange visits=1
+ * REGION * late visits=0
  */
 #include "case.h"
 

@@ -1,0 +1,168 @@
+#!/bin/sh
+# LIMIT 300
+# Ways to use MPI: from C++, from Python, from a plugin, through functions taken by hand. The program
+# does what it does alone; each call that can be seen is counted once, with its bytes.
+set -u
+
+. "$top_srcdir/tests/tap.sh"
+[ -n "$MPIRUN" ] || skip_all "no MPI launcher found by configure"
+[ "$RKC_SANITIZERS" = no ] || skip_all "the sanitizers' libraries would have to come first"
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+unset LD_PRELOAD
+for name in $(env | sed -n 's/^\(RANKCLOCK_[A-Z0-9_]*\)=.*/\1/p'); do
+    unset "$name"
+done
+apps=$top_srcdir/tests/apps
+library=$RKC_LIBDIR/librankclock-mpi.so
+RANKCLOCK_OUTPUT=$work/run.h5 RANKCLOCK_WRITER=$RKC_COMMAND
+export RANKCLOCK_OUTPUT RANKCLOCK_WRITER
+
+# Run two ranks without the library, then with it: nothing but the file is to tell the two apart.
+both() { # WHAT PROGRAM ARGUMENT...
+    what=$1
+    shift
+    timeout 60 $MPIRUN -n 2 "$@" >plain 2>plain.err
+    plain_status=$?
+    rm -rf run.*
+    timeout 60 $MPIRUN -n 2 env LD_PRELOAD="$library" "$@" >out 2>err
+    is "$? $(sort out)" "$plain_status $(sort plain)" "$what: the program is as it is alone"
+    is "$plain_status $(wc -l <plain)" "0 2" "$what: it works"
+    is "$(grep -v -e '^rankclock: wrote' -e UCX err)" "$(grep -v UCX plain.err)" \
+        "$what: nobody complains"
+}
+
+# Visits, and bytes sent and received, of these functions in the one file of all ranks.
+counted() { # FUNCTIONS WANT
+    "$top_builddir/tests/show_file" run.h5 >shown 2>&1
+    is "$(echo run.*) $(head -n 1 shown)" "run.h5 file COMPLETE ranks 2" \
+        "$what: there is one file, of all ranks"
+    is "$(awk -v functions="$1" '
+        $1 == "path" {
+            for (i = 3; i < NF; i += 2)
+                sum[$2, $i] += $(i + 1)
+        }
+        END {
+            n = split(functions, name, " ")
+            for (i = 1; i <= n; i++) {
+                path = "(run)/MPI_" name[i]
+                printf "%s%d/%d/%d", (i > 1 ? " " : ""), sum[path, "visits"],
+                       sum[path, "bytes_sent"], sum[path, "bytes_received"]
+            }
+        }' shown)" "$2" "$what: each call is counted once, with its bytes"
+}
+
+build() { # COMPILER OUTPUT ARGUMENT...
+    compiler=$1 output=$2
+    shift 2
+    # shellcheck disable=SC2086 # a compiler may hold arguments
+    $compiler -g -O1 "$@" -o "$output" >cc.log 2>&1
+}
+
+ring="Init Initialized Send Recv Allreduce Pcontrol Finalize"
+ring_counts="2/0/0 2/0/0 14/112/0 14/0/112 6/48/48 2/0/0 2/0/0"
+
+# --- C++: C's functions, and the classes that MPI-3.0 removed and Open MPI 4 still has ---
+
+echo 'int main() {}' >try.cpp
+if [ -n "$CXX" ] && build "$CXX" try try.cpp; then
+    build "$MPICC" ring -x c++ -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX "$apps/ring.c" ||
+        bail "cannot build ring.c as C++: $(cat cc.log)"
+    both "C++" ./ring
+    counted "$ring" "$ring_counts"
+else
+    skip 5 "no C++ compiler"
+fi
+
+cat >classes.cpp <<'END'
+#include <mpi.h>
+#include <cstdio>
+int main(int argc, char **argv)
+{
+    MPI::Init(argc, argv);
+    MPI::Intracomm &world = MPI::COMM_WORLD;
+    int rank = world.Get_rank(), in = 0, sum = 0;
+    for (int i = 0; i < 5; i++) {
+        world.Sendrecv(&rank, 1, MPI::INT, 1 - rank, 0, &in, 1, MPI::INT, 1 - rank, 0);
+        world.Allreduce(&in, &sum, 1, MPI::INT, MPI::SUM);
+    }
+    MPI::Intracomm copy = world.Dup();
+    copy.Barrier();
+    copy.Free();
+    std::printf("%d %d\n", in, sum);
+    MPI::Finalize();
+}
+END
+mpicxx=$(echo "$MPICC" | sed 's/mpicc/mpicxx/')
+if [ "$mpicxx" != "$MPICC" ] && build "$mpicxx" classes classes.cpp; then
+    both "MPI's classes in C++" ./classes
+    counted "Init Sendrecv Allreduce Comm_dup Barrier Comm_free Finalize" \
+        "2/0/0 10/40/40 10/40/40 2/0/0 2/0/0 2/0/0 2/0/0"
+else
+    skip 5 "this MPI has no classes for C++"
+fi
+
+# --- a plugin, and functions that are taken by hand ---
+
+build "$MPICC" ring.so -shared -fPIC -Dmain=ring "$apps/ring.c" && build "$CC" loader "$apps/loader.c" ||
+    bail "cannot build: $(cat cc.log)"
+for how in local global; do
+    both "a plugin, loaded with $how names" ./loader $how ./ring.so
+    counted "$ring" "$ring_counts"
+done
+mpi=$(ldd "$library" | awk '$1 ~ /^libmpi/ { print $3; exit }')
+both "functions taken from MPI's own object" ./loader handle "$mpi"
+is "$(echo run.*)" "run.*" "functions taken from MPI's own object: the library is never called"
+
+# --- Python ---
+
+cat >script.py <<'END'
+import sys
+from array import array
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+rank, peer = world.rank, 1 - world.rank
+data, got = bytearray(80), bytearray(80)
+total, one = array("d", [0] * 3), array("d", [rank] * 3)
+for i in range(6):
+    if rank == 0:
+        world.Send([data, MPI.BYTE], dest=peer, tag=i)
+        world.Recv([got, MPI.BYTE], source=peer, tag=i)
+    else:
+        world.Recv([got, MPI.BYTE], source=peer, tag=i)
+        world.Send([data, MPI.BYTE], dest=peer, tag=i)
+for i in range(4):
+    request = world.Irecv([got, 50, MPI.BYTE], source=peer)
+    world.Isend([data, 40, MPI.BYTE], dest=peer).Wait()
+    request.Wait()
+world.Allreduce([one, MPI.DOUBLE], [total, MPI.DOUBLE])
+world.Barrier()
+sys.stdout.write(f"{rank} {list(total)}\n")
+END
+cat >version.c <<'END'
+#include <mpi.h>
+#include <stdio.h>
+int main(void)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(text, &length);
+    return puts(text) < 0;
+}
+END
+python=${PYTHON:-python3}
+build "$MPICC" version version.c || bail "cannot build version.c: $(cat cc.log)"
+ask='import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; print(MPI.Get_library_version())'
+of_python=$("$python" -B -c "$ask" 2>/dev/null)
+if [ -z "$of_python" ]; then
+    skip 5 "no mpi4py"
+elif [ "$(./version | head -n 1)" != "$(echo "$of_python" | head -n 1)" ]; then
+    skip 5 "mpi4py is built for another MPI: $(echo "$of_python" | head -n 1)"
+else
+    both "Python" "$python" -B script.py
+    counted "Init_thread Send Recv Isend Irecv Wait Allreduce Barrier Finalize" \
+        "2/0/0 12/960/0 12/0/960 8/320/0 8/0/320 16/0/0 2/48/48 2/0/0 2/0/0"
+fi
+
+finish
