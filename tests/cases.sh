@@ -9,13 +9,13 @@
 # Environment, beside that of tests/env.sh:
 #   CASES_BIN    folder of the built programs; tests/cases of the build if unset
 #   CASES_KEEP   folder that keeps what the runs leave: output, files, images
-#   MPIFC        compiles the Fortran programs that are not built; mpif90 if unset
 #
 # A case says how to run it in one line of its header:
-#   RUN np=N | mpmd N:PROGRAM N:PROGRAM...   [rc=N|nonzero] [limit=SECONDS] [preload=job|first]
-# rc is the status wanted of mpirun, limit its time. The library is preloaded into all ranks; into
-# mpirun too, for `job`; for `first` into the ranks of the first program alone, and they wait for
-# the others no longer than a second.
+#   RUN np=N | mpmd N:PROGRAM N:PROGRAM...   [rc=N[,N]|nonzero] [limit=SECONDS] [preload=job|first]
+# rc is the status wanted of the launcher, or those of which it is one by chance; limit its time. The
+# library is preloaded into all ranks; into the launcher too, for `job`; for `first` into the ranks of
+# the first program alone, and they wait for the others no longer than a second. Under the MPI alone
+# that they name (start.sh has their names) are words such as mpich:rc=9.
 set -u
 
 NO_H5PY=77    # the status of check.py, and of the shell:
@@ -35,31 +35,18 @@ bin=$(absolute "${CASES_BIN:-${top_builddir:-.}/tests/cases}")
 libdir=$(absolute "${RKC_LIBDIR:-${top_builddir:-.}/.libs}")
 library=$libdir/librankclock-mpi.so
 command=$(absolute "${RKC_COMMAND:-${top_builddir:-.}/tools/rankclock}")
-MPIRUN=${MPIRUN-mpirun}
-MPIFC=${MPIFC:-mpif90}
-
-[ -n "$MPIRUN" ] || skip_all "no MPI launcher found by configure"
-$MPIRUN --version 2>/dev/null | grep -q 'Open MPI' ||
-    skip_all "the cases are for Open MPI, whose mpirun sets variables by -x"
 for needed in "$library" "$command"; do
     [ -r "$needed" ] || bail "there is no $needed: build first, and source tests/env.sh"
 done
 
-# Settings of the caller's own would change what is measured here.
-unset LD_PRELOAD
-for name in $(env | sed -n 's/^\(RANKCLOCK_[A-Z0-9_]*\)=.*/\1/p'); do
-    unset "$name"
-done
-[ "$(id -u)" = 0 ] && export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # shellcheck disable=SC3045 # dash, bash and ksh know -c; a core file would count as left behind
 ulimit -c 0 2>/dev/null
 
-# Jobs that are killed leave their shared memory behind: it lies where it is removed with the rest.
 work=$(mktemp -d "${TMPDIR:-/tmp}/rankclock-cases.XXXXXX") || exit 1
-memory=$(mktemp -d /dev/shm/rankclock-cases.XXXXXX 2>/dev/null) || memory=$work/shm
-trap 'rm -rf "$work" "$memory"' EXIT
-trap 'exit 1' HUP INT TERM
-mkdir -p "$memory" "$work/fortran"
+trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/start.sh
+. "$here/start.sh"
+mkdir -p "$work/fortran"
 keep=$work/runs
 [ -n "${CASES_KEEP:-}" ] && keep=$(absolute "$CASES_KEEP")
 
@@ -68,6 +55,7 @@ for python in "${PYTHON:-/usr/bin/python3}" /usr/bin/python3 python3; do
 done
 
 have_fortran() {
+    [ -n "${MPIFC:-}" ] || return
     [ -e "$work/fortran/try" ] && return
     printf 'use mpi\nend\n' >"$work/fortran/try.f90"
     (cd "$work/fortran" && "$MPIFC" -o try try.f90) >/dev/null 2>&1
@@ -97,6 +85,12 @@ read_run_line() { # SOURCE NAME
     # shellcheck disable=SC2013 # the words are wanted
     for word in $(sed -n 's/^[ !]*\** *RUN //p' "$1"); do
         case $word in
+        openmpi:* | mpich:*)
+            [ "${word%%:*}" = "$mpi" ] || continue
+            word=${word#*:}
+            ;;
+        esac
+        case $word in
         np=*) parts=${word#np=}:$2 ;;
         rc=*) rc_wanted=${word#rc=} ;;
         limit=*) limit=${word#limit=} ;;
@@ -112,43 +106,53 @@ read_run_line() { # SOURCE NAME
 launch() { # plain|tool
     mode=$1
     paths=$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-    # shellcheck disable=SC2086 # MPIRUN may hold arguments
-    set -- $MPIRUN --oversubscribe --mca btl_vader_backing_directory "$memory"
+    set --
     colon=
     for part in $parts; do
         find_program "${part#*:}"
-        set -- "$@" $colon
+        set -- "$@" $colon "${part%%:*}"
         case $mode:$preload:$colon in
         tool:ranks:* | tool:first:)
-            set -- "$@" -x LD_PRELOAD="$library" -x LD_LIBRARY_PATH="$paths" \
-                -x RANKCLOCK_OUTPUT="$dir/out/run.h5" -x RANKCLOCK_WRITER="$command"
+            set -- "$@" LD_PRELOAD="$library" LD_LIBRARY_PATH="$paths" \
+                RANKCLOCK_OUTPUT="$dir/out/run.h5" RANKCLOCK_WRITER="$command"
             ;;
         esac
-        [ "$mode:$preload" = tool:first ] && set -- "$@" -x RANKCLOCK_FINALIZE_TIMEOUT=1
-        set -- "$@" -n "${part%%:*}" "$program"
+        [ "$mode:$preload" = tool:first ] && set -- "$@" RANKCLOCK_FINALIZE_TIMEOUT=1
+        set -- "$@" "$program"
         colon=:
     done
-    [ "$mode:$preload" = tool:job ] && set -- env LD_PRELOAD="$library" LD_LIBRARY_PATH="$paths" \
-        RANKCLOCK_OUTPUT="$dir/out/run.h5" RANKCLOCK_WRITER="$command" "$@"
-    (cd "$dir/cwd" && exec timeout -k 5 "$limit" "$@") \
-        >"$dir/$mode.out" 2>"$dir/$mode.err" </dev/null
+    (
+        cd "$dir/cwd" || exit
+        if [ "$mode:$preload" = tool:job ]; then
+            export LD_PRELOAD="$library" LD_LIBRARY_PATH="$paths" \
+                RANKCLOCK_OUTPUT="$dir/out/run.h5" RANKCLOCK_WRITER="$command"
+        fi
+        start "$limit" "$@"
+    ) >"$dir/$mode.out" 2>"$dir/$mode.err"
     rc=$?
 }
 
+is_wanted() { # STATUS
+    case $rc_wanted:,$rc_wanted, in
+    nonzero:*) [ "$1" -ne 0 ] ;;
+    *,"$1",*) ;;
+    *) return 1 ;;
+    esac
+}
+
 check_plain() {
-    case $rc:$rc_wanted in
-    124:* | 137:*) echo "plain: it did not end within $limit s" ;;
-    0:nonzero) echo "plain: status 0 where another was wanted" ;;
-    *:nonzero | "$rc_wanted:$rc") ;;
-    *) echo "plain: status $rc where $rc_wanted was wanted" ;;
+    case $rc in
+    124 | 137) echo "plain: it did not end within $limit s" ;;
+    *) is_wanted "$rc" || echo "plain: status $rc where $rc_wanted was wanted" ;;
     esac
     [ "$(cat "$dir/plain.out")" = OK ] || echo "plain: stdout is not the one line OK"
 }
 
 check_tool() {
-    case $rc in
-    "$plain_rc") ;;
-    124 | 137) echo "with the library it did not end within $limit s" ;;
+    case $rc:$rc_wanted in
+    "$plain_rc":*) ;;
+    124:* | 137:*) echo "with the library it did not end within $limit s" ;;
+    *:*,*) is_wanted "$rc" || echo "with the library the status is $rc, of $rc_wanted" ;;
     *) echo "with the library the status is $rc, without it $plain_rc" ;;
     esac
     cmp -s "$dir/plain.out" "$dir/tool.out" || {
@@ -171,7 +175,7 @@ check_files() { # SOURCE
         "$command" recover -o "$recovered" "$dir"/out/*.partial >"$dir/recover.out" 2>&1 ||
             echo "recover: status $?: $(head -n 5 "$dir/recover.out")"
     fi
-    "$python" -B "$here/cases/check.py" "$1" "$dir/out" "$dir/tool.err" \
+    "$python" -B "$here/cases/check.py" --mpi "$mpi" "$1" "$dir/out" "$dir/tool.err" \
         ${recovered:+"$recovered"} 2>&1
     checked=$?
     case $checked in
@@ -207,7 +211,7 @@ run_case() { # NAME SOURCE
     case $2 in
     *.f90)
         if ! have_fortran; then
-            skip 1 "$1: $MPIFC compiles no Fortran that uses MPI"
+            skip 1 "$1: no Fortran compiler of this MPI"
             return
         fi
         ;;
@@ -236,7 +240,7 @@ run_no_mpi() { # NAME
         RANKCLOCK_OUTPUT=$dir/out/run.h5 RANKCLOCK_WRITER=$command \
         exec timeout 30 sh -c "$script") \
         >"$dir/tool.out" 2>"$dir/tool.err" </dev/null
-    rc=$? limit=30
+    rc=$? rc_wanted=3 limit=30
     {
         [ $plain_rc -eq 3 ] || echo "plain: status $plain_rc where 3 was wanted"
         check_tool

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Check what a run has left against what the header of its program states.
 
-    check.py PROGRAM.c FOLDER STDERR [RECOVERED]
-                             the program's source, the folder that the run wrote into, the file
-                             that holds its stderr, the file made of its images
+    check.py [--mpi NAME] PROGRAM.c FOLDER STDERR [RECOVERED]
+                             the MPI that ran it, the program's source, the folder that the run
+                             wrote into, the file that holds its stderr, the file made of its images
     check.py --self-test     check this checker: it must fail on what is wrong
 
 Says nothing and returns 0 if all holds; else one line for each fault and 1; 77 without h5py.
@@ -27,7 +27,8 @@ The lines of a header that count begin with one of these words. RANKS is a rank,
     WORLD ranks=N                                   what follows is of the file with N ranks
     RECOVERED                                       what follows is of the file made of images
 
-Names in double quotes may hold blanks, and `x{255}` is x 255 times. Only EXPECT's functions are
+A line `mpich:IMAGES 1` counts under the MPI alone that it names, mpich or openmpi: for what the
+standard leaves to them. Names in double quotes may hold blanks, and `x{255}` is x 255 times. Only EXPECT's functions are
 regions of kind mpi. Each file is also checked in itself: that it describes itself, that its
 call paths are a tree, and that the sums over ranks are those of the per-rank rows.
 """
@@ -49,6 +50,7 @@ WORDS = {"EXPECT", "TOTAL", "REGION", "VISITS", "NOTES", "CALLPATHS", "STATUS", 
          "IMAGES", "STDERR", "WORLD", "RECOVERED"}
 METRICS = {"calls": "visits", "out": "bytes_sent", "in": "bytes_received", "visits": "visits",
            "unclosed": "unclosed", "user": "visits"}
+MPIS = {"mpich", "openmpi"}
 NO_H5PY = 77
 MOST_FAULTS = 25
 
@@ -112,8 +114,8 @@ class Line:
         return match[1] * int(match[2]) if match else self.places[1]
 
 
-def read_header(path):
-    """The lines of the program's first comment that state something."""
+def read_header(path, mpi):
+    """The lines of the program's first comment that state something, for this MPI."""
     lines = []
     with open(path, encoding="utf-8") as source:
         for raw in source:
@@ -123,6 +125,13 @@ def read_header(path):
             first = text.split(" ")[0]
             if first == "RUN":
                 continue
+            under, _, word = first.rpartition(":")
+            if under and word in WORDS:
+                if under not in MPIS:
+                    raise BadLine(f"{under!r} is the name of no MPI")
+                if under != mpi:
+                    continue
+                first, text = word, text[len(under) + 1:]
             if first in WORDS:
                 lines.append(Line(text))
             elif re.fullmatch(r"[A-Z]{4,}", first):
@@ -292,10 +301,10 @@ def sections_of(lines):
     return sections
 
 
-def check_run(source, folder, stderr, recovered=None):
+def check_run(source, folder, stderr, recovered=None, mpi=None):
     """All faults of one run. Of several files nothing is wanted but what WORLD lines say."""
     faults = []
-    lines = read_header(source)
+    lines = read_header(source, mpi)
     files = check_folder(lines, folder, stderr, faults)
     if h5py is None:
         return faults
@@ -313,6 +322,9 @@ def check_run(source, folder, stderr, recovered=None):
 
 
 def main(arguments):
+    mpi = None
+    if arguments[:1] == ["--mpi"]:
+        mpi, arguments = arguments[1], arguments[2:]
     if arguments == ["--self-test"]:
         if h5py is None:
             return NO_H5PY
@@ -320,7 +332,7 @@ def main(arguments):
         faults = check_selftest.faults_of(check_run)
     elif len(arguments) in (3, 4):
         try:
-            faults = check_run(*arguments)
+            faults = check_run(*arguments, mpi=mpi)
         except BadLine as error:
             faults = [f"{arguments[0]}: {error}"]
     else:
