@@ -203,7 +203,8 @@ static int load(struct rkc_reader *reader)
         load_attributes,         rkc_reader_load_job,     rkc_reader_load_regions,
         rkc_reader_load_paths,   rkc_reader_load_ranks,   rkc_reader_load_devices,
         rkc_reader_load_missing, rkc_reader_load_notes,   rkc_reader_load_transfers,
-        load_profile,            load_rows,
+        rkc_reader_load_waits,   rkc_reader_load_matrix,  load_profile,
+        load_rows,
     };
     int status = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts && !status; i++)
@@ -251,6 +252,9 @@ void rkc_reader_close(struct rkc_reader *reader)
     rkc_quiet_begin(&quiet);
     for (size_t i = 0; i < reader->n_rows; i++)
         H5Dclose(reader->rows[i].dataset);
+    for (int i = 0; i < RKC_MATRIX_COLUMNS; i++)
+        if (reader->matrix[i] > 0)
+            H5Dclose(reader->matrix[i]);
     rkc_source_close(&reader->source);
     rkc_quiet_end(&quiet);
     free(reader->path);
@@ -325,6 +329,12 @@ const struct rkc_reader_transfer *rkc_reader_transfers(const struct rkc_reader *
 {
     *n = reader->n_transfers;
     return reader->transfers;
+}
+
+const struct rkc_reader_wait *rkc_reader_waits(const struct rkc_reader *reader, size_t *n)
+{
+    *n = reader->n_waits;
+    return reader->waits;
 }
 
 const struct rkc_reader_note *rkc_reader_notes(const struct rkc_reader *reader, size_t *n)

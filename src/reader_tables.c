@@ -9,32 +9,6 @@
 
 #include <rankclock/status.h>
 
-enum { BUCKETS_MAX = 4096 };
-
-static int bad(struct rkc_reader *reader, const char *table, size_t row, const char *what)
-{
-    return rkc_source_fail(&reader->source, RKC_EFORMAT, "/%s, row %zu: %s", table, row, what);
-}
-
-/* Whether a number lies in low..high. */
-static int within(int64_t value, int64_t low, int64_t high)
-{
-    return value >= low && value <= high;
-}
-
-static const char *text_at(const struct rkc_array *array, size_t row)
-{
-    return array->texts + row * array->width;
-}
-
-static void release(struct rkc_reader *reader, struct rkc_array *arrays, size_t n,
-                    const struct rkc_column *columns)
-{
-    for (size_t i = 0; i < n; i++)
-        if (columns[i].kind == RKC_COLUMN_INT)
-            rkc_source_release(&reader->source, arrays[i].data);
-}
-
 static int load_fact(struct rkc_reader *reader, const char *name, struct rkc_reader_fact *fact)
 {
     char path[512];
@@ -89,17 +63,17 @@ int rkc_reader_load_regions(struct rkc_reader *reader)
         return reader->source.status;
     for (size_t i = 0; i < n; i++) {
         int64_t line = arrays[RKC_REGIONS_LINE].ints[i];
-        if (!within(line, INT32_MIN, INT32_MAX))
-            return bad(reader, "regions", i, "no line has this number");
+        if (!rkc_within(line, INT32_MIN, INT32_MAX))
+            return rkc_reader_bad(reader, "regions", i, "no line has this number");
         reader->regions[i] = (struct rkc_reader_region){
-            .name = text_at(&arrays[RKC_REGIONS_NAME], i),
-            .kind = text_at(&arrays[RKC_REGIONS_KIND], i),
-            .file = text_at(&arrays[RKC_REGIONS_FILE], i),
+            .name = rkc_text_at(&arrays[RKC_REGIONS_NAME], i),
+            .kind = rkc_text_at(&arrays[RKC_REGIONS_KIND], i),
+            .file = rkc_text_at(&arrays[RKC_REGIONS_FILE], i),
             .line = (int32_t)line,
         };
     }
     reader->n_regions = n;
-    release(reader, arrays, RKC_REGIONS_COLUMNS, columns);
+    rkc_reader_release(reader, arrays, RKC_REGIONS_COLUMNS, columns);
     return 0;
 }
 
@@ -121,17 +95,17 @@ int rkc_reader_load_paths(struct rkc_reader *reader)
         int64_t parent = arrays[RKC_CALLPATHS_PARENT].ints[i];
         int64_t region = arrays[RKC_CALLPATHS_REGION].ints[i];
         int64_t depth = arrays[RKC_CALLPATHS_DEPTH].ints[i];
-        if (i == 0 ? parent != -1 : !within(parent, 0, (int64_t)i - 1))
-            return bad(reader, "callpaths", i, "its parent does not come before it");
-        if (!within(region, 0, (int64_t)reader->n_regions - 1))
-            return bad(reader, "callpaths", i, "it has no region");
+        if (i == 0 ? parent != -1 : !rkc_within(parent, 0, (int64_t)i - 1))
+            return rkc_reader_bad(reader, "callpaths", i, "its parent does not come before it");
+        if (!rkc_within(region, 0, (int64_t)reader->n_regions - 1))
+            return rkc_reader_bad(reader, "callpaths", i, "it has no region");
         if (depth != (i == 0 ? 0 : (int64_t)reader->paths[parent].depth + 1))
-            return bad(reader, "callpaths", i, "its depth is not its parent's and 1");
+            return rkc_reader_bad(reader, "callpaths", i, "its depth is not its parent's and 1");
         reader->paths[i] = (struct rkc_reader_path){(int32_t)parent, (int32_t)region,
                                                     (int32_t)depth};
     }
     reader->n_paths = n;
-    release(reader, arrays, RKC_CALLPATHS_COLUMNS, columns);
+    rkc_reader_release(reader, arrays, RKC_CALLPATHS_COLUMNS, columns);
     return 0;
 }
 
@@ -154,19 +128,19 @@ static int load_rank(struct rkc_reader *reader, const struct rkc_array *arrays, 
     struct rkc_reader_rank *rank = &reader->ranks[i];
     for (size_t k = 0; k < sizeof small_columns / sizeof *small_columns; k++) {
         int64_t value = arrays[small_columns[k].column].ints[i];
-        if (!within(value, INT32_MIN, INT32_MAX))
-            return bad(reader, "ranks", i, "a number is too large");
+        if (!rkc_within(value, INT32_MIN, INT32_MAX))
+            return rkc_reader_bad(reader, "ranks", i, "a number is too large");
         *(int32_t *)((char *)rank + small_columns[k].offset) = (int32_t)value;
     }
     int64_t node = arrays[RKC_RANKS_NODE].ints[i];
-    if (!within(node, 0, (int64_t)nodes->rows - 1))
-        return bad(reader, "ranks", i, "it has no node");
+    if (!rkc_within(node, 0, (int64_t)nodes->rows - 1))
+        return rkc_reader_bad(reader, "ranks", i, "it has no node");
     if (rank->rank < 0 || (i > 0 && rank->rank <= reader->ranks[i - 1].rank))
-        return bad(reader, "ranks", i, "ranks do not rise");
-    if (!within(rank->open_callpath, -1, (int64_t)reader->n_paths - 1))
-        return bad(reader, "ranks", i, "it has no such call path");
-    rank->node = text_at(nodes, (size_t)node);
-    rank->state = text_at(&arrays[RKC_RANKS_STATE], i);
+        return rkc_reader_bad(reader, "ranks", i, "ranks do not rise");
+    if (!rkc_within(rank->open_callpath, -1, (int64_t)reader->n_paths - 1))
+        return rkc_reader_bad(reader, "ranks", i, "it has no such call path");
+    rank->node = rkc_text_at(nodes, (size_t)node);
+    rank->state = rkc_text_at(&arrays[RKC_RANKS_STATE], i);
     rank->wall_ns = arrays[RKC_RANKS_WALL].ints[i];
     rank->init_ns = arrays[RKC_RANKS_INIT].ints[i];
     rank->mpi_ns = arrays[RKC_RANKS_MPI].ints[i];
@@ -199,7 +173,7 @@ int rkc_reader_load_ranks(struct rkc_reader *reader)
     if (status)
         return status;
     reader->n_ranks = n;
-    release(reader, arrays, RKC_RANKS_HOST_COLUMNS, columns);
+    rkc_reader_release(reader, arrays, RKC_RANKS_HOST_COLUMNS, columns);
     return 0;
 }
 
@@ -229,22 +203,22 @@ static int load_device_table(struct rkc_reader *reader)
         int64_t index = arrays[RKC_DEVICES_INDEX].ints[i];
         int64_t driver = arrays[RKC_DEVICES_DRIVER].ints[i];
         int32_t numa_node = numa_node_at(&arrays[RKC_DEVICES_NUMA], i);
-        if (!within(node, 0, (int64_t)reader->nodes.rows - 1))
-            return bad(reader, "devices", i, "it has no node");
-        if (!within(index, -1, INT32_MAX) || !within(driver, -1, INT32_MAX) || numa_node < -1)
-            return bad(reader, "devices", i, "a number is too large");
+        if (!rkc_within(node, 0, (int64_t)reader->nodes.rows - 1))
+            return rkc_reader_bad(reader, "devices", i, "it has no node");
+        if (!rkc_within(index, -1, INT32_MAX) || !rkc_within(driver, -1, INT32_MAX) || numa_node < -1)
+            return rkc_reader_bad(reader, "devices", i, "a number is too large");
         reader->devices[i] = (struct rkc_reader_device){
-            .node = text_at(&reader->nodes, (size_t)node),
-            .name = text_at(&arrays[RKC_DEVICES_NAME], i),
-            .uuid = text_at(&arrays[RKC_DEVICES_UUID], i),
-            .pci_bus_id = text_at(&arrays[RKC_DEVICES_BUS_ID], i),
+            .node = rkc_text_at(&reader->nodes, (size_t)node),
+            .name = rkc_text_at(&arrays[RKC_DEVICES_NAME], i),
+            .uuid = rkc_text_at(&arrays[RKC_DEVICES_UUID], i),
+            .pci_bus_id = rkc_text_at(&arrays[RKC_DEVICES_BUS_ID], i),
             .index = (int32_t)index,
             .driver_version = (int32_t)driver,
             .numa_node = numa_node,
         };
     }
     reader->n_devices = n;
-    release(reader, arrays, n_columns, columns);
+    rkc_reader_release(reader, arrays, n_columns, columns);
     return 0;
 }
 
@@ -272,16 +246,16 @@ static int load_device_use(struct rkc_reader *reader)
         while (at < reader->n_ranks && reader->ranks[at].rank < rank)
             at++;
         if (at == reader->n_ranks || reader->ranks[at].rank != rank)
-            return bad(reader, "device_use", i, "no such rank, or out of order");
-        if (!within(device, 0, (int64_t)reader->n_devices - 1))
-            return bad(reader, "device_use", i, "it has no device");
-        if (!within(index, -1, INT32_MAX) || covered_ns < 0 || device_ns < 0 || numa_node < -1)
-            return bad(reader, "device_use", i, "a number is out of range");
+            return rkc_reader_bad(reader, "device_use", i, "no such rank, or out of order");
+        if (!rkc_within(device, 0, (int64_t)reader->n_devices - 1))
+            return rkc_reader_bad(reader, "device_use", i, "it has no device");
+        if (!rkc_within(index, -1, INT32_MAX) || covered_ns < 0 || device_ns < 0 || numa_node < -1)
+            return rkc_reader_bad(reader, "device_use", i, "a number is out of range");
         reader->device_use[i] = (struct rkc_reader_device_use){
             (int32_t)rank, (int32_t)device, (int32_t)index, covered_ns, device_ns, numa_node};
     }
     reader->n_device_use = n;
-    release(reader, arrays, n_columns, columns);
+    rkc_reader_release(reader, arrays, n_columns, columns);
     return 0;
 }
 
@@ -297,13 +271,13 @@ static int load_rank_devices(struct rkc_reader *reader)
                                  "/ranks/device is not of the type and size it should be");
     for (size_t i = 0; i < reader->n_ranks && !status; i++) {
         int64_t device = arrays[DEVICE].ints[i];
-        if (!within(device, -1, (int64_t)reader->n_devices - 1))
-            status = bad(reader, "ranks", i, "it has no such device");
+        if (!rkc_within(device, -1, (int64_t)reader->n_devices - 1))
+            status = rkc_reader_bad(reader, "ranks", i, "it has no such device");
         reader->ranks[i].device = (int32_t)device;
         reader->ranks[i].device_ns = arrays[DEVICE_NS].ints[i];
     }
     if (!status)
-        release(reader, arrays, COLUMNS, columns);
+        rkc_reader_release(reader, arrays, COLUMNS, columns);
     return status;
 }
 
@@ -331,9 +305,9 @@ int rkc_reader_load_missing(struct rkc_reader *reader)
         return reader->source.status;
     for (size_t i = 0; i < array.rows; i++) {
         int64_t first = array.ints[2 * i], last = array.ints[2 * i + 1];
-        if (!within(first, 0, INT32_MAX) || !within(last, first, INT32_MAX) ||
+        if (!rkc_within(first, 0, INT32_MAX) || !rkc_within(last, first, INT32_MAX) ||
             (i > 0 && first <= reader->missing[i - 1].last))
-            return bad(reader, "missing_ranks", i, "no range, or out of order");
+            return rkc_reader_bad(reader, "missing_ranks", i, "no range, or out of order");
         reader->missing[i] = (struct rkc_reader_range){(int32_t)first, (int32_t)last};
     }
     reader->n_missing = array.rows;
@@ -356,79 +330,18 @@ int rkc_reader_load_notes(struct rkc_reader *reader)
         return reader->source.status;
     for (size_t i = 0; i < n; i++) {
         int64_t region = arrays[RKC_NOTES_REGION].ints[i], rank = arrays[RKC_NOTES_RANK].ints[i];
-        if (!within(region, -1, (int64_t)reader->n_regions - 1) || !within(rank, -1, INT32_MAX))
-            return bad(reader, "notes", i, "it has no such region or rank");
+        if (!rkc_within(region, -1, (int64_t)reader->n_regions - 1) ||
+            !rkc_within(rank, -1, INT32_MAX))
+            return rkc_reader_bad(reader, "notes", i, "it has no such region or rank");
         reader->notes[i] = (struct rkc_reader_note){
-            .kind = text_at(&arrays[RKC_NOTES_KIND], i),
-            .text = text_at(&arrays[RKC_NOTES_TEXT], i),
+            .kind = rkc_text_at(&arrays[RKC_NOTES_KIND], i),
+            .text = rkc_text_at(&arrays[RKC_NOTES_TEXT], i),
             .region = (int32_t)region,
             .rank = (int32_t)rank,
             .count = arrays[RKC_NOTES_COUNT].ints[i],
         };
     }
     reader->n_notes = n;
-    release(reader, arrays, RKC_NOTES_COLUMNS, columns);
-    return 0;
-}
-
-static int load_sizes(struct rkc_reader *reader, size_t n, struct rkc_array *sizes)
-{
-    struct rkc_array edges;
-    struct rkc_array_shape shape = {RKC_ARRAY_INT, 2, n, RKC_ANY_SIZE};
-    int status = rkc_source_read(&reader->source, "mpi/transfers/size_histogram", &shape, sizes);
-    if (status)
-        return status;
-    if (!within((int64_t)sizes->columns, 1, BUCKETS_MAX))
-        return bad(reader, "mpi/transfers/size_histogram", 0, "too many buckets or none");
-    shape = (struct rkc_array_shape){RKC_ARRAY_INT, 1, sizes->columns + 1, 1};
-    status = rkc_source_read(&reader->source, "mpi/size_edges_bytes", &shape, &edges);
-    if (status)
-        return status;
-    for (size_t i = 0; i < sizes->columns; i++)
-        if (edges.ints[i] < 0 || edges.ints[i] > edges.ints[i + 1])
-            return bad(reader, "mpi/size_edges_bytes", i, "edges fall");
-    reader->size_buckets = sizes->columns;
-    reader->size_edges = edges.ints;
-    return 0;
-}
-
-int rkc_reader_load_transfers(struct rkc_reader *reader)
-{
-    static const struct rkc_column columns[] = {RKC_TRANSFERS_LIST(RKC_COLUMN_ROW)};
-    if (!rkc_source_has(&reader->source, "mpi/transfers"))
-        return 0;
-    struct rkc_array sizes, arrays[RKC_TRANSFERS_OLD_COLUMNS];
-    int status = rkc_source_table(&reader->source, "mpi/transfers", columns,
-                                  RKC_TRANSFERS_OLD_COLUMNS, arrays);
-    if (!status)
-        status = load_sizes(reader, arrays[0].rows, &sizes);
-    if (status)
-        return status;
-    size_t n = arrays[0].rows;
-    reader->transfers = rkc_source_alloc(&reader->source, n, sizeof *reader->transfers);
-    if (!reader->transfers)
-        return reader->source.status;
-    for (size_t i = 0; i < n; i++) {
-        int64_t path = arrays[RKC_TRANSFERS_CALLPATH].ints[i];
-        int64_t call = arrays[RKC_TRANSFERS_CALL].ints[i];
-        if (!within(path, 0, (int64_t)reader->n_paths - 1) ||
-            !within(call, 0, (int64_t)reader->n_regions - 1))
-            return bad(reader, "mpi/transfers", i, "it has no such call path or call");
-        reader->transfers[i] = (struct rkc_reader_transfer){
-            .callpath = (int32_t)path,
-            .call = (int32_t)call,
-            .send_kind = text_at(&arrays[RKC_TRANSFERS_SEND_KIND], i),
-            .recv_kind = text_at(&arrays[RKC_TRANSFERS_RECV_KIND], i),
-            .calls = arrays[RKC_TRANSFERS_CALLS].ints[i],
-            .bytes_sent = arrays[RKC_TRANSFERS_BYTES_SENT].ints[i],
-            .bytes_received = arrays[RKC_TRANSFERS_BYTES_RECEIVED].ints[i],
-            .ns = arrays[RKC_TRANSFERS_NS].ints[i],
-            .blocked_ns = arrays[RKC_TRANSFERS_BLOCKED].ints[i],
-            .in_flight_ns = arrays[RKC_TRANSFERS_IN_FLIGHT].ints[i],
-            .size_histogram = sizes.ints + i * sizes.columns,
-        };
-    }
-    reader->n_transfers = n;
-    release(reader, arrays, RKC_TRANSFERS_OLD_COLUMNS, columns);
+    rkc_reader_release(reader, arrays, RKC_NOTES_COLUMNS, columns);
     return 0;
 }

@@ -137,7 +137,7 @@ struct rkc_column {
 #define RKC_NOTES_LIST(X)                                                             \
     X(NOTES_KIND, "kind", TEXT, "text", "what happened, in one word")                 \
     X(NOTES_REGION, "region", INT, "index", "the region concerned, or -1")            \
-    X(NOTES_RANK, "rank", INT, "1", "the first rank that has it")                     \
+    X(NOTES_RANK, "rank", INT, "1", "the first rank that has it, or -1")              \
     X(NOTES_COUNT, "count", INT, "1", "how often it happened, over all ranks")        \
     X(NOTES_TEXT, "text", TEXT, "text", "what it means, or more about it")
 

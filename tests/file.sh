@@ -68,7 +68,8 @@ def look(name):
             bad.append(what)
 
     ranks, paths = len(file["ranks/rank"]), len(file["callpaths/parent"])
-    tables = ["ranks", "nodes", "regions", "callpaths", "mpi/transfers", "notes"]
+    tables = ["ranks", "nodes", "regions", "callpaths", "mpi/transfers", "mpi/waits", "mpi/matrix",
+              "notes"]
     for table in tables + [table for table in ("devices", "device_use") if table in file]:
         lengths = {len(file[table][column]) for column in file[table]}
         check(table + " has columns of one length", len(lengths) == 1)
@@ -140,6 +141,9 @@ def look(name):
     def over_ranks(metric):
         values = file["profile"][metric]["sum"][:]
         return np.where(values == -1, 0, values)
+
+    def names_of(name):
+        return np.flatnonzero(file["regions/name"][:][file["callpaths/region"][:]] == name.encode())
     below = over_ranks("exclusive_ns")
     for path in range(paths - 1, 0, -1):
         below[parent[path]] += below[path]
@@ -151,12 +155,48 @@ def look(name):
     edges = file["profile/histogram_edges_ns"][:]
     check("edges rise", (np.diff(edges) >= 0) & (edges[:-1] < edges[-1]))
 
-    transfers = file["mpi/transfers"]
-    where = transfers["callpath"][:]
+    # Whatever memory it lies in, what is moved is what is counted.
+    def of_path(table, column):
+        sums = np.zeros(paths, dtype=np.int64)
+        np.add.at(sums, file[table]["callpath"][:], np.maximum(file[table][column][:], 0))
+        return sums
+    where = np.unique(file["mpi/transfers/callpath"][:])
     for column, metric in ("calls", "visits"), ("bytes_sent", "bytes_sent"), \
-                          ("bytes_received", "bytes_received"), ("ns", "inclusive_ns"):
+                          ("bytes_received", "bytes_received"), ("ns", "inclusive_ns"), \
+                          ("blocked_ns", "blocked_ns"), ("in_flight_ns", "in_flight_ns"):
         check("transfers agree on " + column,
-              transfers[column][:] == file["profile"][metric]["sum"][:][where])
+              of_path("mpi/transfers", column)[where] == over_ranks(metric)[where])
+    kinds = {(sent.decode(), received.decode()) for sent, received in
+             zip(file["mpi/transfers/send_kind"][:], file["mpi/transfers/recv_kind"][:])}
+    host = {("none", "host"), ("host", "none"), ("host", "host")}
+    device = {("host", "none"), ("device", "none"), ("none", "device"), ("host", "host")}
+    check("memory kinds", kinds == (device if has_device_time else host))
+    check("devices have a number", (file["mpi/transfers/send_kind"][:] == b"device") ==
+          (file["mpi/transfers/send_device"][:] >= 0))
+
+    # The ranks of a communicator wait for the one with the least time.
+    waits = {column: file["mpi/waits"][column][:] for column in file["mpi/waits"]}
+    where = waits["callpath"]
+    for column, stat in ("sum_ns", "sum"), ("least_ns", "min"), ("most_ns", "max"), \
+                        ("awaited_rank", "min_rank"), ("ranks", "ranks"):
+        check("waits agree on " + column,
+              waits[column] == file["profile/inclusive_ns"][stat][:][where])
+    whole = waits["ranks"] == waits["comm_size"]
+    check("waiting is what is above the least", waits["wait_ns"] == np.where(
+        whole, waits["sum_ns"] - waits["ranks"] * waits["least_ns"], -1))
+    check("and is known where all ranks are there", whole == (file.attrs["status"] == b"COMPLETE"))
+
+    # The matrix has what ranks sent.
+    matrix = {column: file["mpi/matrix"][column][:] for column in file["mpi/matrix"]}
+    check("messages come from ranks", np.isin(matrix["source"], file["ranks/rank"][:]))
+    check("and go to ranks", (matrix["target"] >= 0) & (matrix["target"] < file["job/ranks"][()]))
+    sent = file["per_rank/bytes_sent"][:, names_of("MPI_Isend")].sum(axis=1)
+    of_ranks = np.zeros(ranks, dtype=np.int64)
+    np.add.at(of_ranks, np.searchsorted(file["ranks/rank"][:], matrix["source"]), matrix["bytes"])
+    check("their bytes are those of the calls", of_ranks == sent)
+    check("so is their number", matrix["messages"].sum() ==
+          over_ranks("visits")[names_of("MPI_Isend")].sum())
+
     missing = file["missing_ranks"][:]
     check("missing ranks have a pair", missing.shape[1:] == (2,))
     lost = int((missing[:, 1] - missing[:, 0] + 1).sum())

@@ -2,8 +2,10 @@
  *
  * Its call paths are those of a stencil code whose later ranks compute longer, so that the
  * earlier ones wait in MPI_Waitall; call paths beyond these are leaves of "compute". All ranks
- * have the same inclusive time of the root. Rank 0 alone writes output. With a GPU, a rank's
- * device time is 3/5 of its time in "compute", and three visits of rank 1 were captured.
+ * have the same inclusive time of the root. Rank 0 alone writes output, and the others wait for it
+ * in MPI_Barrier. Each sends to the next and the previous rank. With a GPU, a rank's device time is
+ * 3/5 of its time in "compute", and three visits of rank 1 were captured; messages arrive in device
+ * memory, and half of them come from there.
  */
 #ifndef TESTS_SYNTHETIC_H
 #define TESTS_SYNTHETIC_H
@@ -15,6 +17,7 @@
 
 #include <rankclock/status.h>
 
+#include "profile_mpi.h"
 #include "sink/sink.h"
 
 struct synthetic {
@@ -204,6 +207,64 @@ static inline uint32_t synthetic_ranks(const struct synthetic *run)
     return run->first_missing < 0 ? run->n_ranks : (uint32_t)run->first_missing;
 }
 
+/* Of each rank's messages, those sent from device memory. */
+enum { SYNTHETIC_FROM_DEVICE = SYNTHETIC_STEPS };
+
+static inline void synthetic_transfers(const struct synthetic *run, uint32_t rank,
+                                       struct rkc_profile *profile)
+{
+    unsigned bucket = rkc_size_bucket(SYNTHETIC_MESSAGE_BYTES);
+    int64_t waitall_ns = synthetic_exclusive_ns(run, SYNTHETIC_WAITALL, rank);
+    struct rkc_transfer *row = rkc_profile_transfer_get(profile, SYNTHETIC_ISEND, RKC_KIND_DEVICE,
+                                                        0, RKC_KIND_NONE, -1);
+    if (!row)
+        exit(1);
+    row->sent += INT64_C(1) * SYNTHETIC_FROM_DEVICE * SYNTHETIC_MESSAGE_BYTES;
+    row->ns += 3000000;
+    row->noncontiguous += 10;
+    row->size[bucket] += SYNTHETIC_FROM_DEVICE;
+    row = rkc_profile_transfer_get(profile, SYNTHETIC_IRECV, RKC_KIND_NONE, -1, RKC_KIND_DEVICE, 0);
+    if (!row)
+        exit(1);
+    row->received += INT64_C(2) * SYNTHETIC_STEPS * SYNTHETIC_MESSAGE_BYTES;
+    row->ns += synthetic_exclusive_ns(run, SYNTHETIC_IRECV, rank);
+    row->blocked_ns += waitall_ns;
+    row->in_flight_ns += waitall_ns + 6000000;
+    row->size[bucket] += UINT64_C(2) * SYNTHETIC_STEPS;
+}
+
+static inline int synthetic_waits(const struct synthetic *run, uint32_t rank,
+                                  struct rkc_profile *profile)
+{
+    int status = 0;
+    for (uint32_t path = SYNTHETIC_ALLREDUCE; path < SYNTHETIC_PATHS && !status; path++) {
+        int64_t ns = synthetic_exclusive_ns(run, path, rank);
+        struct rkc_wait wait = {.path = path, .ranks = 1, .least_rank = (int32_t)rank,
+                                .comm = {1, (int32_t)run->n_ranks, 0},
+                                .calls_min = synthetic_visits(path),
+                                .calls_max = synthetic_visits(path),
+                                .ns_sum = ns, .ns_min = ns, .ns_max = ns, .sync_ns = RKC_ABSENT};
+        if (synthetic_is_mpi(path))
+            status = rkc_profile_wait_merge(profile, &wait);
+    }
+    return status;
+}
+
+/* The peers of a rank, one or two. */
+static inline int32_t synthetic_peers(const struct synthetic *run, uint32_t rank,
+                                      struct rkc_rank_peer peers[2])
+{
+    uint32_t next = (rank + 1) % run->n_ranks, previous = (rank + run->n_ranks - 1) % run->n_ranks;
+    int32_t n = next == previous ? 1 : 2;
+    for (int32_t i = 0; i < n; i++)
+        peers[i] = (struct rkc_rank_peer){
+            .source = (int32_t)rank,
+            .target = (int32_t)(i ? previous : next),
+            .messages = 2 * SYNTHETIC_STEPS / n,
+            .bytes = INT64_C(2) * SYNTHETIC_STEPS / n * SYNTHETIC_MESSAGE_BYTES};
+    return n;
+}
+
 static inline int synthetic_profile(const struct synthetic *run, struct rkc_profile *profile)
 {
     rkc_profile_init(profile, 0);
@@ -223,6 +284,11 @@ static inline int synthetic_profile(const struct synthetic *run, struct rkc_prof
             return RKC_ENOMEM;
     }
     int status = rkc_profile_ranks_add(profile, 0, (int32_t)synthetic_ranks(run) - 1);
+    for (uint32_t rank = 0; rank < synthetic_ranks(run) && !status; rank++) {
+        status = synthetic_waits(run, rank, profile);
+        if (run->with_gpu)
+            synthetic_transfers(run, rank, profile);
+    }
     if (!status)
         status = rkc_profile_note_add(profile, RKC_NOTE_END_WITHOUT_BEGIN,
                                       profile->paths[SYNTHETIC_HALO].region, 1, 3, NULL);
@@ -357,13 +423,17 @@ static inline int synthetic_send_block(const struct synthetic *run, uint32_t fir
     size_t n_metrics = (size_t)__builtin_popcount(metrics);
     struct rkc_rank_row *ranks = calloc(n, sizeof *ranks);
     struct rkc_rank_device *devices = calloc(n, sizeof *devices);
+    struct rkc_rank_peer *peers = calloc(2 * (size_t)n, sizeof *peers);
+    size_t n_peers = 0;
     int64_t *cells = calloc(n_metrics * n * run->n_paths + 1, sizeof *cells);
     int status = RKC_ENOMEM;
-    if (ranks && cells && devices) {
+    if (ranks && cells && devices && peers) {
         for (uint32_t i = 0; i < n; i++) {
             synthetic_rank(run, first + i, values);
             ranks[i] = synthetic_row(run, first + i, values);
             devices[i] = synthetic_rank_device(run, first + i);
+            ranks[i].n_peers = synthetic_peers(run, first + i, peers + n_peers);
+            n_peers += (size_t)ranks[i].n_peers;
             size_t k = 0;
             for (int metric = 0; metric < RKC_METRICS; metric++)
                 if (metrics >> metric & 1) {
@@ -372,11 +442,12 @@ static inline int synthetic_send_block(const struct synthetic *run, uint32_t fir
                     k++;
                 }
         }
-        struct rkc_rows rows = {n, run->n_paths, ranks, cells, devices, NULL};
+        struct rkc_rows rows = {n, run->n_paths, ranks, cells, devices, peers};
         status = sink->ops->rows(sink, &rows);
     }
     free(ranks);
     free(devices);
+    free(peers);
     free(cells);
     return status;
 }

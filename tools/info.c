@@ -181,6 +181,9 @@ static void print_tables(struct rkc_reader *reader, int redact, int utf8)
     printf("  %-18s%zu buckets for each call path\n", "visit durations", buckets);
     rkc_reader_transfers(reader, &n);
     printf("  %-18s%zu rows\n", "MPI transfers", n);
+    rkc_reader_waits(reader, &n);
+    printf("  %-18s%zu rows\n", "MPI waits", n);
+    printf("  %-18s%zu pairs of ranks\n", "MPI matrix", rkc_reader_n_matrix(reader));
     rkc_reader_notes(reader, &n);
     printf("  %-18s%zu\n", "notes", n);
 }

@@ -16,6 +16,8 @@
 /* What comes next. */
 enum stage { AT_JOB, AT_PROFILE, AT_NUMBERS, AT_ROWS, AT_END };
 
+enum { NOTES_OWN = 3 };
+
 struct hdf5_sink {
     struct rkc_sink sink;
     enum stage stage;
@@ -26,7 +28,7 @@ struct hdf5_sink {
     hid_t job_group;
     struct rkc_h5_numbers numbers;
     struct rkc_h5_rows rows;
-    struct rkc_profile_note *notes; /* room for one more */
+    struct rkc_profile_note *notes; /* room for NOTES_OWN more */
     size_t n_notes;
     int64_t write_ns, fsync_ns;
     char text[RKC_SINK_TEXT_MAX];
@@ -60,6 +62,26 @@ static int take_job(struct rkc_sink *base, const struct rkc_job *job)
     return status ? rkc_h5_refuse(&sink->h5, status, "out of memory") : 0;
 }
 
+/* A note of the sink's own. */
+static void add_note(struct hdf5_sink *sink, enum rkc_note_kind kind, int32_t rank, int64_t count)
+{
+    if (count > 0)
+        sink->notes[sink->n_notes++] = (struct rkc_profile_note){
+            .kind = (uint8_t)kind, .region = RKC_NO_PATH, .rank = rank, .count = count};
+}
+
+/* What a bounded profile had no room for. */
+static void note_left_out(struct hdf5_sink *sink, const struct rkc_profile *profile)
+{
+    uint64_t operations = 0;
+    for (int i = 0; profile->spilled && i < RKC_SIZE_BUCKETS; i++)
+        if (__builtin_add_overflow(operations, profile->spilled->size[i], &operations))
+            operations = UINT64_MAX;
+    add_note(sink, RKC_NOTE_TRANSFERS, -1,
+             operations < INT64_MAX ? (int64_t)operations : INT64_MAX);
+    add_note(sink, RKC_NOTE_WAITS, -1, profile->waits_dropped);
+}
+
 static int put_head(struct hdf5_sink *sink, const struct rkc_profile *profile)
 {
     int status = rkc_h5_put_root(&sink->h5);
@@ -86,12 +108,13 @@ static int take_profile(struct rkc_sink *base, const struct rkc_profile *profile
     int status = enter(sink, AT_PROFILE, AT_PROFILE, AT_NUMBERS);
     if (status)
         return status;
-    sink->notes = calloc((size_t)profile->n_notes + 1, sizeof *sink->notes);
+    sink->notes = calloc((size_t)profile->n_notes + NOTES_OWN, sizeof *sink->notes);
     if (!sink->notes)
         return rkc_h5_refuse(&sink->h5, RKC_ENOMEM, "out of memory");
     sink->n_notes = profile->n_notes;
     if (sink->n_notes > 0)
         memcpy(sink->notes, profile->notes, sink->n_notes * sizeof *sink->notes);
+    note_left_out(sink, profile);
     status = put_head(sink, profile);
     sink->write_ns += rkc_clock_monotonic_ns() - begin_ns;
     return status;
@@ -119,17 +142,6 @@ static int take_rows(struct rkc_sink *base, const struct rkc_rows *rows)
     return status;
 }
 
-static void note_saturation(struct hdf5_sink *sink)
-{
-    if (sink->numbers.saturated == 0)
-        return;
-    struct rkc_profile_note *note = &sink->notes[sink->n_notes++];
-    note->kind = RKC_NOTE_SATURATED;
-    note->region = RKC_NO_PATH;
-    note->rank = sink->numbers.saturated_rank;
-    note->count = sink->numbers.saturated;
-}
-
 /* A file made under SOURCE_DATE_EPOCH is to be the same each time. */
 static int put_write_time(struct hdf5_sink *sink, int64_t begin_ns)
 {
@@ -148,7 +160,7 @@ static int put_tail(struct hdf5_sink *sink, enum rkc_file_status file_status,
     int status = rkc_h5_numbers_end(&sink->h5, &sink->numbers);
     if (!status)
         status = rkc_h5_rows_end(&sink->h5, &sink->rows);
-    note_saturation(sink);
+    add_note(sink, RKC_NOTE_SATURATED, sink->numbers.saturated_rank, sink->numbers.saturated);
     if (!status)
         status = rkc_h5_put_notes(&sink->h5, sink->notes, sink->n_notes);
     if (!status)

@@ -1,6 +1,4 @@
-/* hdf5_numbers.c - /profile and /mpi/transfers, written as windows of call paths arrive.
- *
- * Only the rows of /mpi/transfers are kept in memory, for their number is known last. */
+/* hdf5_numbers.c - /profile, written as windows of call paths arrive. */
 #include "autoconf.h"
 
 #include "sink/hdf5_parts.h"
@@ -26,17 +24,20 @@ int rkc_h5_numbers_begin(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
     memset(numbers, 0, sizeof *numbers);
     numbers->metrics = metrics & RKC_ALL_METRICS;
     numbers->n_paths = profile->n_paths;
-    numbers->mpi_regions = calloc((size_t)profile->n_paths + 1, sizeof *numbers->mpi_regions);
-    if (!numbers->mpi_regions)
+    numbers->regions = calloc((size_t)profile->n_paths + 1, sizeof *numbers->regions);
+    numbers->is_mpi = calloc((size_t)profile->n_paths + 1, sizeof *numbers->is_mpi);
+    if (!numbers->regions || !numbers->is_mpi)
         return rkc_h5_refuse(h5, RKC_ENOMEM, "out of memory");
     for (uint32_t i = 0; i < profile->n_paths; i++) {
         uint32_t region = profile->paths[i].region;
         if (region >= profile->n_regions)
             return rkc_h5_refuse(h5, RKC_EARG, "a call path names no region");
-        int mpi = profile->regions[region].kind == RKC_REGION_MPI;
-        numbers->mpi_regions[i] = mpi ? region : RKC_NO_PATH;
+        numbers->regions[i] = region;
+        numbers->is_mpi[i] = profile->regions[region].kind == RKC_REGION_MPI;
     }
-    return 0;
+    numbers->mpi = rkc_h5_group(h5, h5->file, "mpi", "what MPI moved, and how long ranks waited");
+    int status = numbers->mpi < 0 ? RKC_EIO : rkc_h5_put_waits(h5, profile);
+    return status ? status : rkc_h5_transfers_begin(h5, &numbers->transfers, profile);
 }
 
 static int create_metric(struct rkc_h5 *h5, hid_t parent, const struct rkc_h5_metric *metric,
@@ -203,62 +204,20 @@ static int write_histogram(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
     return status;
 }
 
-static struct rkc_h5_transfer *add_transfer(struct rkc_h5_numbers *numbers)
-{
-    if (numbers->n_transfers == numbers->cap_transfers) {
-        size_t cap = numbers->cap_transfers ? 2 * numbers->cap_transfers : 16;
-        struct rkc_h5_transfer *more = realloc(numbers->transfers, cap * sizeof *more);
-        if (!more)
-            return NULL;
-        numbers->transfers = more;
-        numbers->cap_transfers = cap;
-    }
-    return &numbers->transfers[numbers->n_transfers++];
-}
-
-/* A call path moves data if a rank counted bytes or requests on it, or sizes. */
-static int moves_data(const struct rkc_stat *stat, const struct rkc_path_hist *hist)
-{
-    if (stat[RKC_METRIC_BYTES_SENT].ranks || stat[RKC_METRIC_BYTES_RECEIVED].ranks ||
-        stat[RKC_METRIC_IN_FLIGHT].ranks || stat[RKC_METRIC_BLOCKED].ranks)
-        return 1;
-    for (int i = 0; i < RKC_SIZE_BUCKETS; i++)
-        if (hist->size[i])
-            return 1;
-    return 0;
-}
-
 static int collect_transfers(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
                              const struct rkc_numbers *window)
 {
-    static const struct {
-        int column, metric;
-    } sums[] = {{RKC_TRANSFERS_CALLS, RKC_METRIC_VISITS},
-                {RKC_TRANSFERS_BYTES_SENT, RKC_METRIC_BYTES_SENT},
-                {RKC_TRANSFERS_BYTES_RECEIVED, RKC_METRIC_BYTES_RECEIVED},
-                {RKC_TRANSFERS_NS, RKC_METRIC_INCLUSIVE},
-                {RKC_TRANSFERS_BLOCKED, RKC_METRIC_BLOCKED},
-                {RKC_TRANSFERS_IN_FLIGHT, RKC_METRIC_IN_FLIGHT}};
-    for (uint32_t i = 0; i < window->n; i++) {
-        uint32_t region = numbers->mpi_regions[window->first + i];
-        const struct rkc_stat *stat = &window->stats[(size_t)i * RKC_METRICS];
-        if (region == RKC_NO_PATH || !moves_data(stat, &window->hist[i]))
-            continue;
-        struct rkc_h5_transfer *transfer = add_transfer(numbers);
-        if (!transfer)
-            return rkc_h5_refuse(h5, RKC_ENOMEM, "out of memory");
-        transfer->values[RKC_TRANSFERS_CALLPATH] = (int64_t)window->first + i;
-        transfer->values[RKC_TRANSFERS_CALL] = region;
-        for (size_t k = 0; k < sizeof sums / sizeof *sums; k++) {
-            int saturated = 0; /* noted with the profile's own sums */
-            const struct rkc_stat *from = &stat[sums[k].metric];
-            transfer->values[sums[k].column] =
-                from->ranks ? rkc_stat_sum64(from->sum, &saturated) : RKC_ABSENT;
-        }
-        for (int k = 0; k < RKC_SIZE_BUCKETS; k++)
-            transfer->sizes[k] = clamp64(window->hist[i].size[k]);
+    int status = 0;
+    for (uint32_t i = 0; i < window->n && !status; i++) {
+        uint32_t at = window->first + i;
+        struct rkc_h5_path path = {.path = at,
+                                   .region = numbers->regions[at],
+                                   .is_mpi = numbers->is_mpi[at],
+                                   .stat = &window->stats[(size_t)i * RKC_METRICS],
+                                   .hist = &window->hist[i]};
+        status = rkc_h5_transfers_add(h5, &numbers->transfers, &path);
     }
-    return 0;
+    return status;
 }
 
 int rkc_h5_numbers_add(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
@@ -304,68 +263,11 @@ static int close_datasets(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers)
     return status;
 }
 
-static int put_sizes(struct rkc_h5 *h5, const struct rkc_h5_numbers *numbers, hid_t mpi,
-                     hid_t transfers)
+static void close_mpi(struct rkc_h5_numbers *numbers)
 {
-    size_t n = numbers->n_transfers;
-    int64_t *sizes = calloc(n + 1, sizeof numbers->transfers->sizes);
-    if (!sizes)
-        return rkc_h5_refuse(h5, RKC_ENOMEM, "out of memory");
-    for (size_t i = 0; i < n; i++)
-        memcpy(sizes + i * RKC_SIZE_BUCKETS, numbers->transfers[i].sizes,
-               sizeof numbers->transfers[i].sizes);
-    struct rkc_h5_shape shape = {.n_dims = 2, .size = {n, RKC_SIZE_BUCKETS}};
-    int status = rkc_h5_put(h5, transfers, "size_histogram", RKC_H5_INT, &shape, "1",
-                            "operations by size, a column for each bucket of "
-                            "/mpi/size_edges_bytes",
-                            sizes);
-    free(sizes);
-    if (status)
-        return status;
-    int64_t edges[RKC_SIZE_BUCKETS + 1];
-    for (unsigned i = 0; i <= RKC_SIZE_BUCKETS; i++)
-        edges[i] = rkc_size_bucket_edge(i);
-    shape = rkc_h5_column(RKC_SIZE_BUCKETS + 1);
-    return rkc_h5_put(h5, mpi, "size_edges_bytes", RKC_H5_INT, &shape, "bytes",
-                      "bucket i holds sizes from edge i to below edge i + 1", edges);
-}
-
-static int put_transfers(struct rkc_h5 *h5, const struct rkc_h5_numbers *numbers)
-{
-    static const struct rkc_column columns[] = {RKC_TRANSFERS_LIST(RKC_COLUMN_ROW)};
-    size_t n = numbers->n_transfers;
-    int64_t *values = calloc(RKC_TRANSFERS_OLD_COLUMNS * n + 1, sizeof *values);
-    const char **unknown = calloc(n + 1, sizeof *unknown);
-    int status = RKC_ENOMEM;
-    if (!values || !unknown) {
-        rkc_h5_refuse(h5, status, "out of memory");
-        goto done;
-    }
-    const void *data[RKC_TRANSFERS_OLD_COLUMNS];
-    for (int k = 0; k < RKC_TRANSFERS_OLD_COLUMNS; k++) {
-        int64_t *column = values + (size_t)k * n;
-        for (size_t i = 0; i < n; i++)
-            column[i] = numbers->transfers[i].values[k];
-        data[k] = column;
-    }
-    for (size_t i = 0; i < n; i++)
-        unknown[i] = "unknown";
-    data[RKC_TRANSFERS_SEND_KIND] = data[RKC_TRANSFERS_RECV_KIND] = unknown;
-
-    hid_t mpi = rkc_h5_group(h5, h5->file, "mpi", "what MPI moved"), transfers;
-    status = mpi < 0 ? RKC_EIO
-                     : rkc_h5_table(h5, "mpi/transfers", "what each MPI call path moved, over all "
-                                    "ranks", columns, RKC_TRANSFERS_OLD_COLUMNS, data, n, &transfers);
-    if (!status) {
-        status = put_sizes(h5, numbers, mpi, transfers);
-        H5Gclose(transfers);
-    }
-    if (mpi >= 0)
-        H5Gclose(mpi);
-done:
-    free(values);
-    free(unknown);
-    return status;
+    if (numbers->mpi > 0)
+        H5Gclose(numbers->mpi);
+    numbers->mpi = 0;
 }
 
 int rkc_h5_numbers_end(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers)
@@ -375,13 +277,18 @@ int rkc_h5_numbers_end(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers)
     int status = numbers->opened ? 0 : create_profile(h5, numbers);
     int closed = close_datasets(h5, numbers);
     status = status ? status : closed;
-    return status ? status : put_transfers(h5, numbers);
+    if (!status)
+        status = rkc_h5_transfers_end(h5, &numbers->transfers, numbers->mpi);
+    close_mpi(numbers);
+    return status;
 }
 
 void rkc_h5_numbers_free(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers)
 {
     close_datasets(h5, numbers);
-    free(numbers->mpi_regions);
-    free(numbers->transfers);
+    close_mpi(numbers);
+    free(numbers->regions);
+    free(numbers->is_mpi);
+    rkc_h5_transfers_free(&numbers->transfers);
     memset(numbers, 0, sizeof *numbers);
 }

@@ -18,21 +18,53 @@ int rkc_h5_put_profile(struct rkc_h5 *h5, const struct rkc_profile *profile);
 int rkc_h5_put_notes(struct rkc_h5 *h5, const struct rkc_profile_note *notes, size_t n);
 int rkc_h5_put_missing(struct rkc_h5 *h5, const struct rkc_rank_range *missing, size_t n);
 
-/* What there is one of for each call path: /profile and /mpi/transfers, hdf5_numbers.c. */
+/* /mpi/transfers: hdf5_transfers.c. */
 
 struct rkc_h5_transfer {
-    int64_t values[RKC_TRANSFERS_OLD_COLUMNS]; /* those of text columns unused */
+    int64_t values[RKC_TRANSFERS_COLUMNS]; /* those of text columns unused */
+    const char *send_kind, *recv_kind;
     int64_t sizes[RKC_SIZE_BUCKETS];
 };
+
+struct rkc_h5_transfers {
+    struct rkc_transfer *others; /* other memory than the host's, by call path */
+    size_t n_others, next;       /* next: of the next call path */
+    struct rkc_h5_transfer *rows;
+    size_t n, cap;
+};
+
+/* A call path with the numbers of all ranks. */
+struct rkc_h5_path {
+    uint32_t path, region;
+    int is_mpi;
+    const struct rkc_stat *stat; /* [RKC_METRICS] */
+    const struct rkc_path_hist *hist;
+};
+
+int rkc_h5_transfers_begin(struct rkc_h5 *h5, struct rkc_h5_transfers *transfers,
+                           const struct rkc_profile *profile);
+/* Call paths come one by one and rise. */
+int rkc_h5_transfers_add(struct rkc_h5 *h5, struct rkc_h5_transfers *transfers,
+                         const struct rkc_h5_path *path);
+/* Write the table into the group /mpi. */
+int rkc_h5_transfers_end(struct rkc_h5 *h5, struct rkc_h5_transfers *transfers, hid_t mpi);
+void rkc_h5_transfers_free(struct rkc_h5_transfers *transfers);
+
+/* /mpi/waits and /mpi/matrix: hdf5_mpi.c. */
+
+int rkc_h5_put_waits(struct rkc_h5 *h5, const struct rkc_profile *profile);
+
+/* What there is one of for each call path: /profile, hdf5_numbers.c, and with it the above. */
 
 struct rkc_h5_numbers {
     uint32_t n_paths, covered; /* call paths, and how many have got their numbers */
     uint32_t metrics;          /* bit 1 << metric for those that are written */
     int opened;
-    uint32_t *mpi_regions; /* region of each call path of kind mpi, else RKC_NO_PATH */
+    uint32_t *regions; /* of each call path */
+    uint8_t *is_mpi;   /* whether that is an MPI function */
     hid_t stats[RKC_METRICS][RKC_PROFILE_STATS], visit_sumsq, histogram;
-    struct rkc_h5_transfer *transfers;
-    size_t n_transfers, cap_transfers;
+    struct rkc_h5_transfers transfers;
+    hid_t mpi;
     int64_t saturated;
     int32_t saturated_rank;
 };
@@ -41,11 +73,12 @@ int rkc_h5_numbers_begin(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
                          const struct rkc_profile *profile, uint32_t metrics);
 int rkc_h5_numbers_add(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
                        const struct rkc_numbers *window);
-/* Closes what is open and writes /mpi/transfers. */
+/* Closes what is open and writes /mpi/transfers, /mpi being there since the beginning. */
 int rkc_h5_numbers_end(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers);
 void rkc_h5_numbers_free(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers);
 
-/* What there is one of for each rank: /ranks, /nodes and /per_rank, hdf5_rows.c. */
+/* What there is one of for each rank: /ranks, /nodes and /per_rank, hdf5_rows.c, and with it what
+ * follows. */
 
 /* A run of rows that waits until it fills chunks: hdf5_block.c. */
 struct rkc_h5_block {
@@ -67,6 +100,20 @@ static inline void rkc_h5_block_empty(struct rkc_h5_block *block)
     block->written += block->rows;
     block->rows = 0;
 }
+
+/* Created with its first rows. */
+struct rkc_h5_matrix {
+    struct rkc_h5_block block;
+    int64_t *columns[RKC_MATRIX_COLUMNS];
+    hid_t column_ids[RKC_MATRIX_COLUMNS];
+    hid_t group;
+};
+
+int rkc_h5_matrix_add(struct rkc_h5 *h5, struct rkc_h5_matrix *matrix,
+                      const struct rkc_rank_peer *peers, size_t n);
+/* Writes what is held. */
+int rkc_h5_matrix_end(struct rkc_h5 *h5, struct rkc_h5_matrix *matrix);
+void rkc_h5_matrix_free(struct rkc_h5 *h5, struct rkc_h5_matrix *matrix);
 
 /* /devices and /device_use: hdf5_devices.c. */
 struct rkc_h5_device; /* one of /devices */
@@ -98,6 +145,7 @@ struct rkc_h5_rows {
     int64_t last_rank;
     struct rkc_h5_block ranks, values;
     struct rkc_h5_devices devices;
+    struct rkc_h5_matrix matrix;
     int64_t *columns[RKC_RANKS_COLUMNS];
     hid_t column_ids[RKC_RANKS_COLUMNS];
     int64_t *metrics[RKC_METRICS]; /* [rank][path], of those in row_metrics */
@@ -112,7 +160,7 @@ struct rkc_h5_rows {
 int rkc_h5_rows_begin(struct rkc_h5 *h5, struct rkc_h5_rows *rows, uint32_t n_paths,
                       const struct rkc_job *job);
 int rkc_h5_rows_add(struct rkc_h5 *h5, struct rkc_h5_rows *rows, const struct rkc_rows *block);
-/* Writes what is held and /nodes. */
+/* Writes what is held, devices and the matrix included, and /nodes. */
 int rkc_h5_rows_end(struct rkc_h5 *h5, struct rkc_h5_rows *rows);
 void rkc_h5_rows_free(struct rkc_h5 *h5, struct rkc_h5_rows *rows);
 

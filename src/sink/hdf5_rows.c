@@ -199,7 +199,7 @@ static int flush_values(struct rkc_h5 *h5, struct rkc_h5_rows *rows, int last)
 }
 
 static int add_rank(struct rkc_h5 *h5, struct rkc_h5_rows *rows, const struct rkc_rank_row *rank,
-                    const struct rkc_rank_device *devices)
+                    const struct rkc_rank_device *devices, const struct rkc_rank_peer *peers)
 {
     int64_t device = -1, device_ns = RKC_ABSENT;
     if (rank->rank <= rows->last_rank)
@@ -217,17 +217,22 @@ static int add_rank(struct rkc_h5 *h5, struct rkc_h5_rows *rows, const struct rk
                                     rank->n_devices, &device, &device_ns);
     if (!status)
         store_rank(rows, rank, node, device, device_ns);
+    if (!status && rank->n_peers > 0)
+        status = rkc_h5_matrix_add(h5, &rows->matrix, peers, (size_t)rank->n_peers);
     return status;
 }
 
 static int add_ranks(struct rkc_h5 *h5, struct rkc_h5_rows *rows, const struct rkc_rows *block)
 {
     const struct rkc_rank_device *devices = block->devices;
+    const struct rkc_rank_peer *peers = block->peers;
     int status = 0;
     for (uint32_t i = 0; i < block->n_ranks && !status; i++) {
-        status = add_rank(h5, rows, &block->ranks[i], devices);
+        status = add_rank(h5, rows, &block->ranks[i], devices, peers);
         if (block->ranks[i].n_devices > 0)
             devices += block->ranks[i].n_devices;
+        if (block->ranks[i].n_peers > 0)
+            peers += block->ranks[i].n_peers;
     }
     return status;
 }
@@ -307,6 +312,8 @@ int rkc_h5_rows_end(struct rkc_h5 *h5, struct rkc_h5_rows *rows)
     status = status ? status : closed;
     if (!status && rows->has_devices)
         status = rkc_h5_devices_end(h5, &rows->devices);
+    if (!status)
+        status = rkc_h5_matrix_end(h5, &rows->matrix);
     return status ? status : put_nodes(h5, rows);
 }
 
@@ -314,6 +321,7 @@ void rkc_h5_rows_free(struct rkc_h5 *h5, struct rkc_h5_rows *rows)
 {
     close_ids(h5, rows);
     rkc_h5_devices_free(h5, &rows->devices);
+    rkc_h5_matrix_free(h5, &rows->matrix);
     for (int i = 0; i < RKC_RANKS_COLUMNS; i++)
         free(rows->columns[i]);
     for (int i = 0; i < RKC_METRICS; i++)
