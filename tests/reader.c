@@ -5,83 +5,9 @@
 #include <rankclock/reader.h>
 
 #include <dirent.h>
-#include <hdf5.h>
-#include <unistd.h>
 
+#include "golden.h"
 #include "synthetic.h"
-#include "tap.h"
-
-/* HDF5 keeps memory of files that it refuses; the leak sanitizer asks for this. */
-const char *__lsan_default_suppressions(void);
-
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libhdf5";
-}
-
-static char folder[] = "/tmp/rankclock_reader.XXXXXX";
-static char golden[1024], with_gpu[1024], copy[64];
-
-static const char *in_tree(const char *name)
-{
-    static char path[1024];
-    const char *top = getenv("top_srcdir");
-    snprintf(path, sizeof path, "%s/tests/%s", top ? top : ".", name);
-    return path;
-}
-
-/* The golden file, changed by a test in its copy. */
-static char *bytes;
-static size_t n_bytes;
-
-static void put_copy(size_t size)
-{
-    FILE *file = fopen(copy, "wb");
-    if (!file || fwrite(bytes, 1, size, file) != size || fclose(file))
-        exit(1);
-}
-
-static int load_file(const char *name)
-{
-    FILE *file = fopen(name, "rb");
-    if (!file)
-        return 0;
-    free(bytes);
-    fseek(file, 0, SEEK_END);
-    n_bytes = (size_t)ftell(file);
-    rewind(file);
-    bytes = malloc(n_bytes);
-    int all = bytes && fread(bytes, 1, n_bytes, file) == n_bytes;
-    fclose(file);
-    return all;
-}
-
-static int load_golden(void)
-{
-    snprintf(golden, sizeof golden, "%s", in_tree("golden/schema-1.0.h5"));
-    snprintf(with_gpu, sizeof with_gpu, "%s", in_tree("golden/schema-1.1.h5"));
-    snprintf(copy, sizeof copy, "%s/copy.h5", folder);
-    return load_file(golden);
-}
-
-/* Open a file; its status and line. */
-static int try_open(const char *path, char text[512])
-{
-    struct rkc_reader *reader;
-    text[0] = '\0';
-    int status = rkc_reader_open(path, &reader, text, 512);
-    if (status == 0)
-        rkc_reader_close(reader);
-    return status;
-}
-
-static void is_refused(const char *path, int want, const char *line, const char *what)
-{
-    char text[512];
-    int status = try_open(path, text);
-    tap_ok(status == want && strstr(text, line) && !strchr(text, '\n'), what, __FILE__, __LINE__,
-           "status %d, \"%s\"", status, text);
-}
 
 /* Made by make_file from a run of 4 ranks and 12 call paths; see synthetic.h. */
 static void test_golden(void)
@@ -178,34 +104,6 @@ static hid_t text_type(void)
     hid_t type = H5Tcopy(H5T_C_S1);
     H5Tset_size(type, H5T_VARIABLE);
     return type;
-}
-
-static void replace(hid_t file, const char *name, hid_t type, int n_dims, const hsize_t *dims,
-                    hid_t create, const void *data)
-{
-    hid_t space = H5Screate_simple(n_dims, dims, NULL);
-    H5Ldelete(file, name, H5P_DEFAULT);
-    hid_t dataset = H5Dcreate2(file, name, type, space, H5P_DEFAULT, create, H5P_DEFAULT);
-    if (dataset < 0)
-        exit(1);
-    if (data)
-        H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data);
-    H5Dclose(dataset);
-    H5Sclose(space);
-}
-
-static void set_cell(hid_t file, const char *name, size_t row, int64_t value)
-{
-    int64_t values[256];
-    hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
-    hid_t space = H5Dget_space(dataset);
-    if (H5Sget_simple_extent_npoints(space) > 256 ||
-        H5Dread(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
-        exit(1);
-    values[row] = value;
-    H5Dwrite(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
-    H5Sclose(space);
-    H5Dclose(dataset);
 }
 
 static void set_schema(hid_t file, const char *schema)
@@ -323,17 +221,6 @@ static void virtual_data(hid_t file)
     H5Pclose(create);
 }
 
-/* Run `change` on a copy of the golden file. */
-static void change_copy(void (*change)(hid_t file))
-{
-    put_copy(n_bytes);
-    hid_t file = H5Fopen(copy, H5F_ACC_RDWR, H5P_DEFAULT);
-    if (file < 0)
-        exit(1);
-    change(file);
-    H5Fclose(file);
-}
-
 static void test_hostile(void)
 {
     static const struct {
@@ -434,7 +321,7 @@ static void test_cut_short(void)
 {
     char text[512];
     size_t refused = 0, tried = 0;
-    for (size_t size = 1; size < n_bytes; size += size < 2048 ? 61 : 1999, tried++) {
+    for (size_t size = 1; size < golden_size; size += size < 2048 ? 61 : 1999, tried++) {
         put_copy(size);
         refused += try_open(copy, text) == RKC_EFORMAT && text[0];
     }
@@ -449,11 +336,11 @@ static void test_flipped(void)
     size_t silent = 0;
     for (int i = 0; i < 400; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
-        size_t at = (size_t)(random >> 20) % n_bytes;
-        bytes[at] ^= (char)(1 << (random >> 60) % 8);
-        put_copy(n_bytes);
+        size_t at = (size_t)(random >> 20) % golden_size;
+        golden_bytes[at] ^= (char)(1 << (random >> 60) % 8);
+        put_copy(golden_size);
         silent += try_open(copy, text) && text[0] == '\0';
-        bytes[at] ^= (char)(1 << (random >> 60) % 8);
+        golden_bytes[at] ^= (char)(1 << (random >> 60) % 8);
     }
     is_int((int64_t)silent, 0, "a damaged file is read or refused with a line");
 }
@@ -495,7 +382,7 @@ static void test_quiet(void)
     H5E_auto2_t handler;
     void *data;
     H5Eset_auto2(H5E_DEFAULT, count_call, &calls);
-    put_copy(n_bytes / 2);
+    put_copy(golden_size / 2);
     try_open(copy, text);
     is_int(calls, 0, "HDF5's errors are not shown");
     H5Eget_auto2(H5E_DEFAULT, &handler, &data);
@@ -505,13 +392,8 @@ static void test_quiet(void)
 
 int main(void)
 {
-    if (!mkdtemp(folder))
-        return 1;
-    if (!load_golden()) {
-        ok(0, "the golden file is found below top_srcdir");
+    if (!begin_golden())
         return done_testing();
-    }
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     test_golden();
     test_golden_gpu();
     test_foreign();
@@ -522,8 +404,6 @@ int main(void)
     test_flipped();
     test_finds();
     test_quiet();
-    free(bytes);
-    unlink(copy);
-    rmdir(folder);
+    end_golden();
     return done_testing();
 }

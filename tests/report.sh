@@ -180,7 +180,7 @@ for word in Parallel 'Load balance' Communication 'wall s' 'excl s' 'MPI s' imba
     is "$(grep -c "^  $word  *[^ ]" out)" 1 "--explain has $word"
 done
 
-like "$("$RKC_COMMAND" info stencil.h5)" 'schema  *1\.1' "info has the schema"
+like "$("$RKC_COMMAND" info stencil.h5)" 'schema  *1\.2' "info has the schema"
 like "$("$RKC_COMMAND" info stencil.h5)" 'command  *./stencil --size 4096' "the job"
 like "$("$RKC_COMMAND" info stencil.h5)" 'call paths  *12' "and what the file holds"
 "$RKC_COMMAND" info --redact "$work/odd.h5" >out

@@ -255,8 +255,9 @@ static void rows(void)
     devices[1].rank_numa_node = -1;
     is_int(refused_rows(good), 0, "then it is taken");
 
-    is_int(rkc_stream_rows(&buffer, &(struct rkc_rows){.n_ranks = UINT32_MAX, .n_paths = UINT32_MAX},
-                           TWO_METRICS), RKC_EOVERFLOW, "a block larger than a frame is refused");
+    rows = (struct rkc_rows){.n_ranks = UINT32_MAX, .n_paths = UINT32_MAX};
+    is_int(rkc_stream_rows(&buffer, &rows, TWO_METRICS), RKC_EOVERFLOW,
+           "a block larger than a frame is refused");
     is_int((int64_t)buffer.size, 0, "and nothing streamed of it");
     is_int(rkc_stream_rows(&buffer, &(struct rkc_rows){.n_paths = 3}, 0), 0,
            "a block may be empty");

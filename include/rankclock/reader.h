@@ -94,7 +94,7 @@ struct rkc_reader_transfer {
     int64_t blocked_ns, in_flight_ns; /* or absent */
     const int64_t *size_histogram;    /* operations [rkc_reader_size_buckets] */
     int32_t send_device, recv_device; /* number that the ranks know the device by, or -1 */
-    int64_t noncontiguous;            /* operations whose datatype has gaps; absent for the host's */
+    int64_t noncontiguous; /* operations whose datatype has gaps; absent for host memory */
 };
 
 /* A symmetric collective at one call path on one communicator. Who spends the least time in it
