@@ -182,7 +182,7 @@ static int32_t numa_node_at(const struct rkc_array *array, size_t i)
 {
     if (!array->ints)
         return -1;
-    return within(array->ints[i], -1, INT32_MAX) ? (int32_t)array->ints[i] : -2;
+    return rkc_within(array->ints[i], -1, INT32_MAX) ? (int32_t)array->ints[i] : -2;
 }
 
 static int load_device_table(struct rkc_reader *reader)
@@ -205,7 +205,8 @@ static int load_device_table(struct rkc_reader *reader)
         int32_t numa_node = numa_node_at(&arrays[RKC_DEVICES_NUMA], i);
         if (!rkc_within(node, 0, (int64_t)reader->nodes.rows - 1))
             return rkc_reader_bad(reader, "devices", i, "it has no node");
-        if (!rkc_within(index, -1, INT32_MAX) || !rkc_within(driver, -1, INT32_MAX) || numa_node < -1)
+        if (!rkc_within(index, -1, INT32_MAX) || !rkc_within(driver, -1, INT32_MAX) ||
+            numa_node < -1)
             return rkc_reader_bad(reader, "devices", i, "a number is too large");
         reader->devices[i] = (struct rkc_reader_device){
             .node = rkc_text_at(&reader->nodes, (size_t)node),
