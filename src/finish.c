@@ -21,7 +21,9 @@ static const int64_t ROWS_BYTES_MAX = INT64_C(256) << 20; /* of per-rank values,
 static const int64_t SECOND_NS = 1000000000;
 static const int64_t SAY_WAITING_S = 30;
 /* Once all ranks have met, messages take no longer. But a rank that gave up earlier has left
- * its part of the meeting behind: who comes late finds it there, and nobody afterwards. */
+ * its part of the meeting behind: who comes late finds it there, and nobody afterwards. So all meet
+ * once more before anything large is sent: MPICH's MPI_Finalize does not end while a message is
+ * pending that its receiver has to fetch. */
 static const int64_t MET_S = 20;
 
 static struct {
@@ -29,6 +31,7 @@ static struct {
     int64_t timeout_ns;
     struct rkc_gather gather;
     struct rkc_pending pending;
+    int64_t here; /* of the second meeting, where only coming counts */
     struct rkc_sink *sink; /* rank 0: NULL when the writer could not be started */
     struct rkc_view view;
     struct rkc_local local;
@@ -274,12 +277,10 @@ static int write_alone(struct rkc_link *link)
     return status;
 }
 
-/* By messages. Numbers are collected while they are set apart. */
-static int write_by_tree(struct rkc_link *link, int collected)
+/* By messages. */
+static int write_by_tree(struct rkc_link *link)
 {
     int status = link->carrier->separate(link->context, &ending.pending);
-    if (!collected)
-        collect();
     if (status == 0)
         status = rkc_private_wait(link->carrier, &ending.pending, soon_ns());
     if (status != 0)
@@ -290,20 +291,29 @@ static int write_by_tree(struct rkc_link *link, int collected)
                       ending.sink, ending.text, &ending.write_ns);
 }
 
+/* Numbers are collected while the others come. */
+static int collect_and_meet_again(const struct rkc_link *link)
+{
+    int status = link->carrier->agree(link->context, &ending.here, &ending.pending);
+    collect();
+    return status == 0 ? rkc_private_wait(link->carrier, &ending.pending, soon_ns()) : status;
+}
+
 static int write_with_all(struct rkc_link *link)
 {
+    int again = 0, status = collect_and_meet_again(link);
+    if (status != 0)
+        return status;
     if (!rkc_gather_fits(&ending.gather)) {
         rkc_gather_free(&ending.gather);
-        return write_by_tree(link, 0);
+        return write_by_tree(link);
     }
-    int again = 0;
-    collect();
     ending.gather.soon_ns = soon_ns();
     set_deadlines(link);
-    int status =
+    status =
         rkc_gather(link, &ending.gather, ending.collected ? &ending.local : NULL,
                    rkc_private_config()->rows, ending.sink, ending.text, &ending.write_ns, &again);
-    return status == 0 && again ? write_by_tree(link, 1) : status;
+    return status == 0 && again ? write_by_tree(link) : status;
 }
 
 static void say_phases(void)
