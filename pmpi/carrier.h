@@ -14,4 +14,7 @@ struct rkc_mpi_comms {
 
 extern const struct rkc_carrier rkc_mpi_carrier;
 
+/* Operations of ours stay pending for good: nobody is to be told of them at the end of MPI. */
+void rkc_mpi_leave_pending(void);
+
 #endif

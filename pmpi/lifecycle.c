@@ -67,7 +67,9 @@ static void end_run(void)
     int status = meet();
     rkc_private_stop(RKC_STATE_FINALIZED);
     status = rkc_private_finish(&others, status);
-    if (comms.own != MPI_COMM_NULL && status != RKC_ETIMEOUT && status != RKC_EMPI)
+    if (status == RKC_ETIMEOUT || status == RKC_EMPI)
+        rkc_mpi_leave_pending();
+    else if (comms.own != MPI_COMM_NULL)
         PMPI_Comm_free(&comms.own);
 }
 
