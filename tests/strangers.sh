@@ -1,0 +1,100 @@
+#!/bin/sh
+# LIMIT 240
+# Ranks that were started without us, wherever they are in the world: the program's sums and its end
+# are what they are without the library, nobody waits for longer than RANKCLOCK_FINALIZE_TIMEOUT, also
+# for one who comes after the others have given up, and the images make a file that names who is missing.
+set -u
+
+. "$top_srcdir/tests/tap.sh"
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+. "$top_srcdir/tests/start.sh"
+cd "$work" || exit 1
+sums=$top_builddir/tests/apps/sums
+
+start 60 4 "$sums" >plain.out 2>plain.err || bail "the program fails without the library"
+sort plain.out >plain.sorted
+
+# mixed TIMEOUT PART... - each is ours:RANKS or other:RANKS, with :SECONDS where they come late.
+mixed() {
+    timeout=$1
+    shift
+    parts=$*
+    set --
+    colon=
+    for part in $parts; do
+        whose=${part%%:*} rest=${part#*:}
+        ranks=${rest%%:*} late=${rest#"$ranks"}
+        set -- "$@" $colon "$ranks"
+        [ "$whose" = other ] ||
+            set -- "$@" LD_PRELOAD="$RKC_LIBDIR/librankclock-mpi.so" RANKCLOCK_OUTPUT=run.h5 \
+                RANKCLOCK_WRITER="$RKC_COMMAND" RANKCLOCK_FINALIZE_TIMEOUT="$timeout"
+        set -- "$@" "$sums" ${late#:}
+        colon=:
+    done
+    rm -rf run.* recovered.h5
+    begin=$(date +%s)
+    start 60 "$@" >out 2>err
+    status=$?
+    seconds=$(($(date +%s) - begin))
+}
+
+# Without the words of MPICH's UCX on a message that a rank without us has not taken.
+results_are_right() { # WHAT
+    sed '/ UCX  WARN  unexpected tag-receive /d' out 2>/dev/null | sort >sorted
+    grep 'UCX  WARN  object' out >>sorted
+    is "$status $(cat sorted)" "0 $(cat plain.sorted)" "$1: the results and the end are the same"
+    is "$(grep -v '^rankclock' err)" "$(cat plain.err)" "$1: so is stderr, but for our own line"
+}
+
+images_are() { # RANKS WHAT
+    is "$(cd run.h5.partial 2>/dev/null && echo rank-*)" \
+        "$(for rank in $1; do printf 'rank-%s.rkci ' "$rank"; done | sed 's/ $//')" "$2"
+}
+
+# Ranks that are not ours, or late: images of the others, and what is made of them.
+left() { # SECONDS RANKS MISSING WHAT
+    results_are_right "$4"
+    ok "$([ "$seconds" -le "$1" ]; echo $?)" "$4: it ends within $1 s"
+    images_are "$2" "$4: each of ours leaves its image"
+    is "$(grep -c '^rankclock: not all ranks came to MPI_Finalize in time: ' err) $(grep -c '^rankclock' err)" \
+        "1 1" "$4: which is said once"
+    "$RKC_COMMAND" recover run.h5.partial -o recovered.h5 >recover.out 2>&1
+    ok $? "$4: a file is made of them" recover.out
+    "$RKC_COMMAND" info recovered.h5 >info 2>&1
+    is "$(sed -n 's/^  missing ranks  *//p' info)" "$3" "$4: that names who is missing"
+    "$RKC_COMMAND" report recovered.h5 >report 2>&1
+    of=$(echo "$2" | wc -w | tr -d ' ')
+    like "$(head -n 1 report)" "PARTIAL ($of/4 ranks" "$4: as its report does"
+}
+
+mixed 1 other:1 ours:3
+left 30 "1 2 3" 0 "rank 0 is not ours"
+mixed 1 ours:1 other:1 ours:2
+left 30 "0 2 3" 1 "rank 1 is not ours"
+mixed 1 ours:3 other:1
+left 30 "0 1 2" 3 "the last is not ours"
+mixed 1 ours:1 other:3
+left 30 "0" 1-3 "one alone is ours"
+mixed 1 other:2 ours:1 other:1
+left 30 "2" "0-1, 3" "one in the middle is ours"
+
+# --- and some are late: at MPI_Finalize the others have given up ---
+
+mixed 1 ours:2 other:1 ours:1:4
+left 30 "0 1 3" 2 "one is not ours, another late"
+mixed 1 ours:3 other:1:4
+left 30 "0 1 2" 3 "the one that is not ours is late"
+mixed 1 ours:1:4 other:1 ours:2
+left 30 "0 2 3" 1 "rank 0 is late"
+
+mixed 1 ours:3 ours:1:4
+results_are_right "all are ours, one late"
+images_are "0 1 2 3" "all are ours, one late: each leaves its image"
+"$RKC_COMMAND" recover run.h5.partial -o recovered.h5 >recover.out 2>&1
+like "$("$RKC_COMMAND" report recovered.h5 2>&1)" "COMPLETE (4/4 ranks" \
+    "all are ours, one late: the file that is made of them is complete"
+mixed 30 ours:3 ours:1:2
+results_are_right "one is late, but in time"
+is "$(ls -d run.*) $(grep -c 'wrote .*run.h5' err)" "run.h5 1" "one is late, but in time: there is a file"
+finish
