@@ -4,7 +4,6 @@
 set -u
 . "$top_srcdir/tests/tap.sh"
 [ -n "$NVCC" ] || skip_all 'no CUDA toolkit'
-[ -n "$MPIRUN" ] || skip_all 'no MPI launcher found by configure'
 [ "$RKC_SANITIZERS" = no ] || skip_all 'the program is built without sanitizers'
 case $("$NVCC" --version) in
 *'release 13.'*) ;;
@@ -12,8 +11,8 @@ case $("$NVCC" --version) in
 esac
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+. "$top_srcdir/tests/start.sh"
 cd "$work" || exit 1
-unset LD_PRELOAD
 
 "$NVCC" -cudart shared -fmad=false -ccbin "${MPICC%% *}" -I"$top_srcdir/include" \
     -o heat_gpu "$top_srcdir/tests/apps/heat_gpu.cu" -L"$RKC_LIBDIR" -lrankclock -lstdc++ -ldl \

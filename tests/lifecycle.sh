@@ -5,11 +5,10 @@
 set -u
 
 . "$top_srcdir/tests/tap.sh"
-[ -n "$MPIRUN" ] || skip_all "no MPI launcher found by configure"
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+. "$top_srcdir/tests/start.sh"
 cd "$work" || exit 1
-unset LD_PRELOAD
 library=$RKC_LIBDIR/librankclock-mpi.so
 ending=$top_builddir/tests/apps/ending
 RANKCLOCK_OUTPUT=run.h5
@@ -18,7 +17,7 @@ export RANKCLOCK_OUTPUT
 plain() { # RANKS WAY...
     ranks=$1
     shift
-    timeout 100 $MPIRUN -n "$ranks" "$ending" "$@" >plain.out 2>plain.err
+    start 100 "$ranks" "$ending" "$@" >plain.out 2>plain.err
     plain_status=$?
 }
 
@@ -27,7 +26,7 @@ measured() { # RANKS WAY...
     ranks=$1
     shift
     rm -rf run.*
-    timeout 100 $MPIRUN -n "$ranks" env LD_PRELOAD="$library" "$ending" "$@" >out 2>err
+    start 100 "$ranks" LD_PRELOAD="$library" "$ending" "$@" >out 2>err
     status=$?
 }
 
@@ -166,9 +165,7 @@ int PMPI_Get_library_version(char *version, int *length)
 }
 END
 other="Open MPI"
-if $MPIRUN --version 2>/dev/null | grep -q 'Open MPI\|OpenRTE'; then
-    other="Nobody's MPI"
-fi
+[ "$mpi" != openmpi ] || other="Nobody's MPI"
 "$CC" -shared -fPIC -DOTHER="\"$other\"" -o other.so other.c || bail "cannot compile other.c"
 plain 2 finalize
 library="$work/other.so $library"

@@ -7,15 +7,16 @@ set -u
 [ -n "$PYTHON" ] || skip_all "no Python with h5py"
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+. "$top_srcdir/tests/start.sh"
 cd "$work" || exit 1
 
 # run NAME RANKS PROGRAM [ARGUMENT]...: preloaded, its image folder NAME.h5.partial
 run() {
     name=$1 ranks=$2
     shift 2
-    RANKCLOCK_OUTPUT=$work/$name.h5 RANKCLOCK_WRITER=$RKC_COMMAND \
-        timeout -k 5 60 $MPIRUN -x RANKCLOCK_OUTPUT -x RANKCLOCK_WRITER \
-        -x LD_PRELOAD="$RKC_LIBDIR/librankclock-mpi.so" -n "$ranks" "$@" >"$name.out" 2>"$name.err"
+    start 60 "$ranks" LD_PRELOAD="$RKC_LIBDIR/librankclock-mpi.so" \
+        RANKCLOCK_OUTPUT="$work/$name.h5" RANKCLOCK_WRITER="$RKC_COMMAND" "$@" \
+        >"$name.out" 2>"$name.err"
 }
 
 # look FILE EXPRESSION: true when the Python expression over the file f is

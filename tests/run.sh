@@ -4,11 +4,10 @@
 set -u
 
 . "$top_srcdir/tests/tap.sh"
-[ -n "$MPIRUN" ] || skip_all "no MPI launcher found by configure"
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+. "$top_srcdir/tests/start.sh"
 cd "$work" || exit 1
-unset LD_PRELOAD
 HOME=$work
 export HOME
 heat=$top_builddir/tests/apps/heat
@@ -117,7 +116,7 @@ is "$(cat out)" "terms 1" "one that all the group was sent is not sent twice"
 
 # --- every rank, by every launcher ---
 
-if $MPIRUN --version 2>&1 | grep -q 'Open MPI'; then
+if [ "$mpi" = openmpi ]; then
     ranks() { # OPTION... : the ranks' lines, sorted
         $run -o out.h5 -- "$@" 2>err | sort
     }

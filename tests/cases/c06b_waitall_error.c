@@ -1,5 +1,6 @@
 /* MPI_Waitall that fails for one request of three: the program gets MPI_ERR_IN_STATUS and each
- * request's own error, the good receives count, the truncated one does not.
+ * request's own error, the good receives count, the truncated one does not. Whether a request is
+ * still waited for behind the one that failed is the MPI's choice: such a one is pending.
  *
  * RUN np=2
  * EXPECT 0 MPI_Irecv calls=3 in=60
@@ -31,7 +32,10 @@ static void receive(void)
     CHECK(class_of(code) == MPI_ERR_IN_STATUS);
     CHECK(class_of(statuses[0].MPI_ERROR) == MPI_SUCCESS);
     CHECK(class_of(statuses[1].MPI_ERROR) == MPI_ERR_TRUNCATE);
-    CHECK(class_of(statuses[2].MPI_ERROR) == MPI_SUCCESS);
+    if (class_of(statuses[2].MPI_ERROR) == MPI_ERR_PENDING)
+        CHECK(MPI_Wait(&requests[2], MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    else
+        CHECK(class_of(statuses[2].MPI_ERROR) == MPI_SUCCESS);
     CHECK(in[0][4] == 5 && in[2][9] == 10);
 }
 

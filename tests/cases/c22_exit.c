@@ -1,9 +1,9 @@
 /* Leaving by exit(0) without MPI_Finalize: no wait for peers that may be gone, the launcher's
  * status as it was, and what was measured is kept as images, with a word on stderr
  * (llnl/mpiP#31). The launcher ends the other rank as soon as one is gone, so that one image is
- * certain and two are possible.
+ * certain and two are possible. Whether the launcher takes it for a failure is its own choice.
  *
- * RUN np=2 rc=nonzero
+ * RUN np=2 openmpi:rc=nonzero mpich:rc=0
  * FILES 0
  * IMAGES 1..2
  * STDERR 1..4

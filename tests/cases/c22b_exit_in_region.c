@@ -1,7 +1,8 @@
 /* exit(3) with a region open, in the middle of a run: the status stays 3 for the launcher to
- * see, and what was measured is kept as an image.
+ * see, and what was measured is kept as an image. Hydra's own status is that of the rank which it
+ * hears of first: this one, or one of those that it then ends by SIGKILL.
  *
- * RUN np=2 rc=3
+ * RUN np=2 openmpi:rc=3 mpich:rc=3,9
  * FILES 0
  * IMAGES 1..2
  * RECOVERED

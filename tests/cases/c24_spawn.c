@@ -2,9 +2,9 @@
  * settings: one file each, and neither is lost (open-mpi/ompi#12004, jeffhammond/mukautuva#24).
  *
  * The settings are put in the launcher's environment, for its children's children get them only
- * so; the launcher itself has the library preloaded too.
+ * so; the launcher itself has the library preloaded too. Debian's MPICH 4.0 cannot spawn at all.
  *
- * RUN np=1 preload=job
+ * RUN np=1 preload=job mpich:may=skip
  * FILES 2
  * WORLD ranks=1
  * EXPECT 0 MPI_Comm_spawn calls=1
@@ -21,7 +21,12 @@ static void be_parent(char *program)
     MPI_Comm children;
     int codes[2], words[2] = {0, 0};
 
-    MPI_Comm_spawn(program, MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children, codes);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    if (MPI_Comm_spawn(program, MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children,
+                       codes) != MPI_SUCCESS) {
+        puts("SKIP MPI_Comm_spawn fails without the library, too");
+        return;
+    }
     CHECK(codes[0] == MPI_SUCCESS && codes[1] == MPI_SUCCESS);
     for (int child = 0; child < 2; child++)
         MPI_Recv(&words[child], 1, MPI_INT, child, 8, children, MPI_STATUS_IGNORE);

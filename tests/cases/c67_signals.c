@@ -1,6 +1,7 @@
 /* The program handles SIGTERM and SIGUSR1 itself, as those do that save their state when the
  * batch system warns them: its handlers stay in place and run once each, and the run ends in
- * good order (Lightning-AI/pytorch-lightning#15022, ROCm/spur#546).
+ * good order (Lightning-AI/pytorch-lightning#15022, ROCm/spur#546). MPICH takes SIGUSR1 for itself
+ * in MPI_Init: there the program sets its handler once more.
  *
  * RUN np=2
  * REGION * loop visits=1 unclosed=0 parent=(run)
@@ -37,6 +38,9 @@ int main(int argc, char **argv)
     sigaction(SIGUSR1, &action, NULL);
     MPI_Init(&argc, &argv);
     case_whoami(2);
+#ifdef MPICH_VERSION
+    sigaction(SIGUSR1, &action, NULL);
+#endif
     CHECK(handler_of(SIGTERM) == on_signal && handler_of(SIGUSR1) == on_signal);
     region_begin("loop");
     kill(getpid(), SIGUSR1);

@@ -1,8 +1,9 @@
 /* The library reaches only one of three ranks, as happens where the launcher passes settings on to
  * its own node alone: what that rank does for the others at the end they never answer
  * (open-mpi/ompi#13274, cwpearson/tempi#1). It waits a bounded time, keeps its image and goes on.
+ * Where MPICH sends by UCX, that warns on stdout of a message which a rank has not taken.
  *
- * RUN mpmd 1:c74_some_ranks 2:c74_some_ranks preload=first
+ * RUN mpmd 1:c74_some_ranks 2:c74_some_ranks preload=first mpich:may=ucx
  * FILES 0
  * IMAGES 1
  * STDERR 1..3

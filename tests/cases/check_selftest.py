@@ -210,11 +210,11 @@ class Stage:
             text.write("something else\nrankclock: a word\n")
         write_sample(self.file)
 
-    def complaints(self, lines, *recovered):
+    def complaints(self, lines, *recovered, mpi=None):
         with open(self.header, "w", encoding="utf-8") as text:
             text.write("/* A case.\n" + "".join(f" * {line}\n" for line in lines) + " */\n")
         try:
-            return self.check_run(self.header, self.folder, self.stderr, *recovered)
+            return self.check_run(self.header, self.folder, self.stderr, *recovered, mpi=mpi)
         except Exception as error:
             if type(error).__name__ != "BadLine":
                 raise
@@ -271,6 +271,18 @@ def recovered_faults(stage):
     return faults
 
 
+def mpi_faults(stage):
+    """A line that names an MPI counts under that one alone."""
+    faults = []
+    lines = ["FILES 1", "mpich:TOTAL 0 out=120", "openmpi:TOTAL 0 out=119"]
+    faults += [f"a line of MPICH's: {line}" for line in stage.complaints(lines, mpi="mpich")]
+    if not stage.complaints(lines, mpi="openmpi"):
+        faults.append("not seen: a wrong line of Open MPI's")
+    if not stage.complaints(["FILES 1", "mpitch:TOTAL 0 out=120"], mpi="mpich"):
+        faults.append("not seen: an MPI that there is not")
+    return faults
+
+
 def folder_faults(stage):
     """What lies beside the file is seen as well, and a file that is no HDF5, and no file."""
     images = os.path.join(stage.folder, "run.h5.partial")
@@ -299,5 +311,5 @@ def faults_of(check_run):
         faults += [f"passed: {line}" for line in lines_of(WRONG) if not stage.complaints([line])]
         faults += [f"not seen: {what}" for what, damage in DAMAGES.items()
                    if not stage.damaged_complaints(damage)]
-        faults += several_faults(stage)
+        faults += several_faults(stage) + mpi_faults(stage)
         return faults + recovered_faults(stage) + folder_faults(stage)
