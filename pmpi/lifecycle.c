@@ -28,8 +28,7 @@ static struct rkc_image_header *header_of_run(void)
     return rkc_image_header(rkc_private_image());
 }
 
-/* Another MPI than the one we are built for turns recording off. */
-static int is_our_mpi(void)
+int rkc_mpi_is_ours(void)
 {
     char library[256], why[512];
     if (rkc_facts_check_library(library, sizeof library))
@@ -107,10 +106,10 @@ static void wait_for_finalize(void)
 
 static _Atomic int known; /* who we are */
 
-/* MPI is there: tell who we are, unless another copy of the library, behind this one, has. */
+/* MPI is there: tell who we are. */
 static void know_world(uint64_t init_ticks)
 {
-    if (atomic_exchange(&known, 1) || atomic_load(&header_of_run()->rank) >= 0)
+    if (atomic_exchange(&known, 1))
         return;
     int rank, size, level = MPI_THREAD_SINGLE;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -121,6 +120,7 @@ static void know_world(uint64_t init_ticks)
     rkc_mpi_sync = rkc_private_config()->mpi_sync;
     atomic_store(&header_of_run()->thread_level, level);
     atomic_fetch_add(&header_of_run()->init_ticks, init_ticks);
+    rkc_private_model(RKC_MODEL_WORLD);
     rkc_private_world(rank, size, rkc_facts_local_rank());
     rkc_private_calibrate(1);
     rkc_facts_after_init(level);
@@ -131,7 +131,7 @@ int rkc_mpi_notice(void)
 {
     if (atomic_load_explicit(&known, memory_order_relaxed) || !mpi_is_up())
         return 1;
-    if (!is_our_mpi())
+    if (!rkc_mpi_is_ours())
         return 0;
     rkc_facts_before_init(); /* MPI may have changed what they are taken from, but little of it */
     know_world(0);
@@ -141,7 +141,7 @@ int rkc_mpi_notice(void)
 RKC_API int MPI_Init(int *argc, char ***argv)
 {
     rkc_mpi_next_find();
-    if (!rkc_private_start() || !is_our_mpi())
+    if (!rkc_private_start() || !rkc_mpi_is_ours())
         return rkc_mpi_next.Init(argc, argv);
     rkc_facts_before_init();
     struct rkc_mpi_call call;
@@ -157,7 +157,7 @@ RKC_API int MPI_Init(int *argc, char ***argv)
 RKC_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     rkc_mpi_next_find();
-    if (!rkc_private_start() || !is_our_mpi())
+    if (!rkc_private_start() || !rkc_mpi_is_ours())
         return rkc_mpi_next.Init_thread(argc, argv, required, provided);
     rkc_facts_before_init();
     struct rkc_mpi_call call;

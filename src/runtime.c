@@ -40,6 +40,7 @@ static const int64_t DRAIN_NS = 5000000000;
 static struct {
     _Atomic int state; /* enum state */
     _Atomic int done;
+    _Atomic int model; /* enum rkc_model */
     struct rkc_config config;
     struct rkc_config_problem problem[PROBLEMS_MAX];
     size_t n_problems;
@@ -441,21 +442,48 @@ void rkc_private_done(void)
     unlink(run.image.spool_name);
 }
 
+void rkc_private_model(enum rkc_model model)
+{
+    atomic_store(&run.model, model);
+}
+
+static void leave_image(enum rkc_state state, const char *why)
+{
+    rkc_private_stop(state);
+    rkc_private_save(why);
+    rkc_private_done();
+}
+
+static void leave_file(void)
+{
+    say_problems();
+    rkc_private_stop(RKC_STATE_FINALIZED);
+    if (rkc_finish_alone() == 0)
+        rkc_private_done();
+}
+
 /* The process ends. With MPI the file was written in MPI_Finalize, or the program has left
  * without it: nothing here may wait for other ranks. */
 __attribute__((destructor)) static void leave(void)
 {
     if (!rkc_private_recording() || atomic_load(&run.done))
         return;
-    const struct rkc_image_header *header = rkc_image_header(&run.image);
-    if (atomic_load(&header->size) > 0) {
-        rkc_private_stop(RKC_STATE_RUNNING);
-        rkc_private_save("the program ended without MPI_Finalize");
-        rkc_private_done();
-        return;
+    switch (atomic_load(&run.model)) {
+    case RKC_MODEL_WORLD:
+        leave_image(RKC_STATE_RUNNING, "the program ended without MPI_Finalize");
+        break;
+    case RKC_MODEL_SESSIONS_OPEN:
+        leave_image(RKC_STATE_RUNNING, "the program ended without MPI_Session_finalize");
+        break;
+    case RKC_MODEL_SESSIONS_CLOSED:
+        if (atomic_load(&rkc_image_header(&run.image)->size) > 1) {
+            leave_image(RKC_STATE_FINALIZED, "ranks with MPI sessions end one by one");
+            break;
+        }
+        leave_file();
+        break;
+    default:
+        leave_file();
+        break;
     }
-    say_problems();
-    rkc_private_stop(RKC_STATE_FINALIZED);
-    if (rkc_finish_alone() == 0)
-        rkc_private_done();
 }

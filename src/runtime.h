@@ -79,6 +79,12 @@ RKC_API void rkc_private_stop(enum rkc_state state);
  */
 RKC_API int rkc_private_save(const char *why);
 
+/* By what an MPI program was begun. A world ends in MPI_Finalize, for all ranks at once; the end of
+ * a session says nothing of other processes, so that the run ends when this one exits. */
+enum rkc_model { RKC_MODEL_NONE, RKC_MODEL_WORLD, RKC_MODEL_SESSIONS_OPEN, RKC_MODEL_SESSIONS_CLOSED };
+
+RKC_API void rkc_private_model(enum rkc_model model);
+
 /* The run is written (or its image saved): nothing is left to do at exit, and the spool
  * file can go. */
 RKC_API void rkc_private_done(void);
