@@ -49,11 +49,12 @@ static int test_request(struct rkc_pending *pending, int *done)
     return keep(rc, request, pending);
 }
 
-static int agree(void *context, int64_t *value, struct rkc_pending *pending)
+static int agree(void *context, int64_t *values, int n, struct rkc_pending *pending)
 {
     const struct rkc_mpi_comms *comms = context;
     MPI_Request request = MPI_REQUEST_NULL;
-    int rc = PMPI_Iallreduce(MPI_IN_PLACE, value, 1, MPI_INT64_T, MPI_MAX, comms->shared, &request);
+    int rc = PMPI_Iallreduce(MPI_IN_PLACE, values, n, MPI_INT64_T, MPI_MAX, comms->shared,
+                              &request);
     return keep(rc, request, pending);
 }
 

@@ -21,17 +21,23 @@ static const int64_t ROWS_BYTES_MAX = INT64_C(256) << 20; /* of per-rank values,
 static const int64_t SECOND_NS = 1000000000;
 static const int64_t SAY_WAITING_S = 30;
 /* Once all ranks have met, messages take no longer. But a rank that gave up earlier has left
- * its part of the meeting behind: who comes late finds it there, and nobody afterwards. So all meet
- * once more before anything large is sent: MPICH's MPI_Finalize does not end while a message is
- * pending that its receiver has to fetch. */
+ * its part of the meeting behind: who comes late finds it there, and nobody afterwards. So where
+ * the last one came when another one's patience was at its end, or within LATE_S of it as their
+ * clocks tell, all meet once more before anything large is sent: MPICH's MPI_Finalize does not end
+ * while a message is pending that its receiver has to fetch. */
 static const int64_t MET_S = 20;
+static const int64_t LATE_S = 10;
+
+/* What all ranks tell as they meet, and of which the largest holds. */
+enum { PACKET_BYTES_WANTED, CAME_NS, LEAVES_NS, MEETING };
 
 static struct {
     int rank;
     int64_t timeout_ns;
     struct rkc_gather gather;
     struct rkc_pending pending;
-    int64_t here; /* of the second meeting, where only coming counts */
+    int64_t meeting[MEETING]; /* times are Unix ns, that of leaving negative */
+    int64_t here;             /* of the second meeting, where only coming counts */
     struct rkc_sink *sink; /* rank 0: NULL when the writer could not be started */
     struct rkc_view view;
     struct rkc_local local;
@@ -84,11 +90,25 @@ int rkc_private_finish_meet(struct rkc_link *link)
     ending.begin_ns = rkc_clock_monotonic_ns();
     if (link->size > 1) {
         rkc_gather_prepare(&ending.gather, link, rkc_gather_bytes(rkc_private_image()));
-        status = link->carrier->agree(link->context, &ending.gather.bytes, &ending.gather.pending);
+        int64_t now_ns = rkc_clock_unix_ns();
+        ending.meeting[PACKET_BYTES_WANTED] = ending.gather.bytes;
+        ending.meeting[CAME_NS] = now_ns;
+        ending.meeting[LEAVES_NS] = -(now_ns + ending.timeout_ns);
+        status = link->carrier->agree(link->context, ending.meeting, MEETING, &ending.gather.pending);
     }
     if (link->rank == 0)
         start_writer();
-    return link->size > 1 && status == 0 ? wait_for_all(link) : status;
+    if (link->size == 1 || status != 0)
+        return status;
+    status = wait_for_all(link);
+    ending.gather.bytes = ending.meeting[PACKET_BYTES_WANTED];
+    return status;
+}
+
+/* Whether a rank may have given up before the last one came: all ranks get the same answer. */
+static int may_be_late(void)
+{
+    return ending.meeting[CAME_NS] > -ending.meeting[LEAVES_NS] - LATE_S * SECOND_NS;
 }
 
 static void collect(void)
@@ -294,7 +314,11 @@ static int write_by_tree(struct rkc_link *link)
 /* Numbers are collected while the others come. */
 static int collect_and_meet_again(const struct rkc_link *link)
 {
-    int status = link->carrier->agree(link->context, &ending.here, &ending.pending);
+    if (!may_be_late()) {
+        collect();
+        return 0;
+    }
+    int status = link->carrier->agree(link->context, &ending.here, 1, &ending.pending);
     collect();
     return status == 0 ? rkc_private_wait(link->carrier, &ending.pending, soon_ns()) : status;
 }

@@ -26,8 +26,9 @@ struct rkc_pending {
 struct rkc_carrier {
     int (*test)(struct rkc_pending *pending, int *done);
 
-    /* Begun by all ranks in the same order. The first makes *value the largest of any rank. */
-    int (*agree)(void *context, int64_t *value, struct rkc_pending *pending);
+    /* Begun by all ranks in the same order. The first makes each of the `n` values the
+     * largest of any rank. */
+    int (*agree)(void *context, int64_t *values, int n, struct rkc_pending *pending);
     /* Bytes of every rank to rank 0, rank by rank; `all` is rank 0's alone. */
     int (*gather)(void *context, const void *data, int bytes, void *all,
                   struct rkc_pending *pending);

@@ -15,7 +15,7 @@ static struct rkc_gather gathering;
 static int agree_on(struct rkc_link *link, int64_t bytes)
 {
     rkc_gather_prepare(&gathering, link, bytes);
-    int status = link->carrier->agree(link->context, &gathering.bytes, &gathering.pending);
+    int status = link->carrier->agree(link->context, &gathering.bytes, 1, &gathering.pending);
     return status == 0 ? rkc_link_wait(link, &gathering.pending) : status;
 }
 
