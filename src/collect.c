@@ -1,7 +1,8 @@
 /* collect.c - one pass over the blocks finds regions and nodes, a second one the rings.
  * Nothing in the image is changed: what is still in a ring is added to copies, and skipped
  * where a node's `applied` says that it has it already; the histogram may have it before. What is
- * made of the nodes then is in local.c and local_mpi.c. Every unit and count is checked: an image may be cut short or hostile.
+ * made of the nodes then is in local.c and local_mpi.c. Every unit and count is checked: an image
+ * may be cut short or hostile.
  */
 #include "autoconf.h"
 

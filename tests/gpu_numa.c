@@ -104,8 +104,7 @@ static void test_image(void)
     run("rm -rf %s/devices/system/cpu", root);
     put_cpu(cpu, "node5");
     gpu_set_up(1);
-    snprintf(fakecuda_device(0)->pci_bus_id, sizeof fakecuda_device(0)->pci_bus_id,
-             "0000:3B:00.0");
+    snprintf(fakecuda_device(0)->pci_bus_id, sizeof fakecuda_device(0)->pci_bus_id, "0000:3B:00.0");
     struct rkc_region *region = rkc_region_get("kernel");
     rkc_gpu_begin(region, NULL);
     rkc_gpu_end(region, NULL);

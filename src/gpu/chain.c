@@ -203,7 +203,8 @@ void rkc_chain_extend(struct rkc_chain *chain)
     uint64_t now = rkc_clock_ticks();
     /* Another thread may have come first. An anchor nobody knows yet must not be pushed out. */
     struct rkc_anchor *last = rkc_timeline_anchor(&chain->timeline, 0);
-    if (chain->stream && rkc_chain_is_due(chain, now, rkc_tree_rate()) && rkc_capture_relax(&mode) == 0) {
+    if (chain->stream && rkc_chain_is_due(chain, now, rkc_tree_rate()) &&
+        rkc_capture_relax(&mode) == 0) {
         know_all(chain);
         if (!last || last->is_known) {
             struct rkc_anchor anchor = {.event = NULL};

@@ -27,7 +27,7 @@ struct rkc_chain {
     struct rkc_timeline timeline;
     _Atomic uint64_t anchored_ticks; /* when the last anchor was recorded */
     struct rkc_cover cover;
-    int64_t covered_more_ns, more_ns; /* not yet in the device's block, until the lock is given up */
+    int64_t covered_more_ns, more_ns; /* added to the device's block when the lock is given up */
     struct rkc_device_block *device; /* NULL without memory */
 };
 

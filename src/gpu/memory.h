@@ -8,7 +8,7 @@
 
 struct rkc_memory {
     uint8_t kind;   /* enum rkc_memory_kind */
-    int16_t device; /* as the process counts; -1 unless the kind is RKC_KIND_DEVICE and it is told */
+    int16_t device; /* as the process counts; -1 for other kinds than RKC_KIND_DEVICE */
 };
 
 /** Whether buffers have to be asked about: 1 once the program has a CUDA context that this thread

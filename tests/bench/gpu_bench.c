@@ -5,8 +5,8 @@
  *
  * Prints "row, least block of ours, least block of the base", tabs between: gpu_pair, against two
  * bare records; gpu_calls, against all calls of the driver's that a pair needs; gpu_hollow, against
- * two bare records again, on the double, whose calls do nothing then; gpu_memory, the bytes a pending pair takes; with -v
- * gpu_visits, the growth in KiB over so many visits.
+ * two bare records again, on the double, whose calls do nothing then; gpu_memory, the bytes a
+ * pending pair takes; with -v gpu_visits, the growth in KiB over so many visits.
  */
 #include "bench.h"
 

@@ -99,23 +99,23 @@ void fake_unlock(void);
 #define FAKE_HOLLOW_MS 0.0032f
 
 /* The same for one with shortcuts: where it is hollow, `hollow` is all it does. */
-#define FAKE_SHORT_ENTRY(symbol, parameters, expression, hollow)  \
-    CUresult symbol parameters                                    \
-    {                                                             \
-        if (fake_shortcut == FAKE_PLAIN) {                        \
-            fake_calls[FAKE_##symbol]++;                          \
-            return (expression);                                  \
-        }                                                         \
-        if (fake_shortcut == FAKE_HOLLOW) {                       \
-            hollow;                                               \
-            return CUDA_SUCCESS;                                  \
-        }                                                         \
-        CUresult result = fake_enter(FAKE_##symbol);              \
-        if (result == CUDA_SUCCESS) {                             \
-            result = (expression);                                \
-            fake_leave(FAKE_##symbol, result);                    \
-        }                                                         \
-        return result;                                            \
+#define FAKE_SHORT_ENTRY(symbol, parameters, expression, hollow) \
+    CUresult symbol parameters                                   \
+    {                                                            \
+        if (fake_shortcut == FAKE_PLAIN) {                       \
+            fake_calls[FAKE_##symbol]++;                         \
+            return (expression);                                 \
+        }                                                        \
+        if (fake_shortcut == FAKE_HOLLOW) {                      \
+            hollow;                                              \
+            return CUDA_SUCCESS;                                 \
+        }                                                        \
+        CUresult result = fake_enter(FAKE_##symbol);             \
+        if (result == CUDA_SUCCESS) {                            \
+            result = (expression);                               \
+            fake_leave(FAKE_##symbol, result);                   \
+        }                                                        \
+        return result;                                           \
     }
 
 /* fakecuda_fail. */
@@ -168,8 +168,8 @@ static inline uintptr_t fake_handle_bits(uint32_t slot)
 static inline void *fake_object(enum fake_kind kind, const void *handle)
 {
     uint32_t i = (uint32_t)(uintptr_t)handle >> 4;
-    int is_good = i < fake_n_slots && fake_handle_bits(i) == (uintptr_t)handle &&
-                  fake_slots[i].kind == kind;
+    int is_good =
+        i < fake_n_slots && fake_handle_bits(i) == (uintptr_t)handle && fake_slots[i].kind == kind;
     return is_good ? fake_slots[i].object : NULL;
 }
 
