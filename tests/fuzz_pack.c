@@ -32,6 +32,21 @@ static void take_profile(struct rkc_cursor *cursor)
     rkc_profile_free(&profile);
 }
 
+/* Rows alone, for a profile that has the call paths 0 to 3. */
+static void take_mpi(struct rkc_cursor *cursor)
+{
+    static const uint32_t map[4] = {3, 1, 1, 0};
+    struct rkc_profile profile;
+    struct rkc_cursor again = *cursor;
+    rkc_profile_init(&profile, 0);
+    rkc_profile_region_get(&profile, RKC_REGION_ROOT, "(run)", NULL, 0);
+    for (uint32_t i = 0; i < 4; i++)
+        rkc_profile_path_get(&profile, i - 1, 0);
+    if (rkc_profile_merge_packed_mpi(&profile, NULL, 4, cursor) == 0)
+        rkc_profile_merge_packed_mpi(&profile, map, 4, &again);
+    rkc_profile_free(&profile);
+}
+
 static void take_numbers(struct rkc_cursor *cursor)
 {
     struct rkc_numbers numbers;
@@ -69,10 +84,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(body, data + 1, size - 1);
     struct rkc_cursor cursor = {.at = body, .end = body + size - 1};
-    if (data[0] % 3 == 0)
+    if (data[0] % 4 == 0)
         take_profile(&cursor);
-    else if (data[0] % 3 == 1)
+    else if (data[0] % 4 == 1)
         take_numbers(&cursor);
+    else if (data[0] % 4 == 2)
+        take_mpi(&cursor);
     else
         take_frame(&cursor);
     free(body);

@@ -31,6 +31,12 @@ static int64_t sum_texts(const struct rkc_reader *reader)
     return (int64_t)length;
 }
 
+static int add_pair(void *context, const struct rkc_reader_pair *pair)
+{
+    *(uint64_t *)context += (uint64_t)pair->bytes + (uint64_t)pair->source;
+    return 0;
+}
+
 /* Touch everything, so that an address sanitizer sees what is not there. */
 static int64_t touch(struct rkc_reader *reader)
 {
@@ -55,7 +61,12 @@ static int64_t touch(struct rkc_reader *reader)
     const struct rkc_reader_transfer *transfers = rkc_reader_transfers(reader, &n);
     buckets = rkc_reader_size_buckets(reader, &edges);
     for (size_t i = 0; i < n; i++)
-        sum += (uint64_t)transfers[i].size_histogram[buckets - 1] + (uint64_t)edges[buckets];
+        sum += (uint64_t)transfers[i].size_histogram[buckets - 1] + (uint64_t)edges[buckets] +
+               (uint64_t)transfers[i].noncontiguous;
+    const struct rkc_reader_wait *waits = rkc_reader_waits(reader, &n);
+    for (size_t i = 0; i < n; i++)
+        sum += (uint64_t)waits[i].sum_ns + (uint64_t)paths[waits[i].callpath].depth;
+    rkc_reader_matrix(reader, add_pair, &sum);
     int64_t *values = calloc(n_ranks + 1, sizeof *values);
     for (size_t i = 0; values && i < n_paths && i < 16; i++)
         if (rkc_reader_per_rank(reader, "inclusive_ns", i, values) == 0 && n_ranks > 0)

@@ -3,12 +3,13 @@
  *   file_bench [-r RANKS] [-p PATHS] WRITER FILE
  *
  * WRITER is the rankclock command. Each rank has its row and its values of host and MPI
- * time, which is what a run of this size keeps. Prints "file_write  seconds  -", tabs
+ * time, which is what a run of this size keeps, waits in every MPI call, and has sent to PEERS
+ * ranks. Prints "file_write  seconds  -", tabs
  * between, then the name of the file that the writer published.
  */
 #include "bench.h"
 
-#include "profile.h"
+#include "profile_mpi.h"
 #include "sink/pipe.h"
 #include "sink/sink.h"
 
@@ -19,7 +20,7 @@
 #define BEGIN_UNIX_NS INT64_C(1700000000000000000)
 #define DEADLINE_NS INT64_C(600000000000)
 
-enum { BLOCK_RANKS = 512, FANOUT = 9, VISITS = 10, RANKS_PER_NODE = 64 };
+enum { BLOCK_RANKS = 512, FANOUT = 9, VISITS = 10, RANKS_PER_NODE = 64, PEERS = 6 };
 
 static void need(int ok, const char *what)
 {
@@ -86,6 +87,17 @@ static void add_value(struct rkc_stat *stat, int64_t value, int32_t rank)
     rkc_stat_merge(stat, &one);
 }
 
+/* In a communicator of all, and in that of the rank's node. */
+static void add_wait(struct rkc_profile *profile, uint32_t path, int32_t rank, int64_t ns)
+{
+    struct rkc_wait wait = {.path = path, .ranks = 1, .least_rank = rank,
+                            .comm = {1, INT32_MAX, 0}, .calls_min = VISITS, .calls_max = VISITS,
+                            .ns_sum = ns, .ns_min = ns, .ns_max = ns, .sync_ns = RKC_ABSENT};
+    need(!rkc_profile_wait_merge(profile, &wait), "rkc_profile_wait_merge");
+    wait.comm = (struct rkc_comm_id){2, RANKS_PER_NODE, rank / RANKS_PER_NODE * RANKS_PER_NODE};
+    need(!rkc_profile_wait_merge(profile, &wait), "rkc_profile_wait_merge");
+}
+
 static void add_rank(struct rkc_profile *profile, int32_t rank)
 {
     for (uint32_t path = 0; path < profile->n_paths; path++) {
@@ -101,6 +113,7 @@ static void add_rank(struct rkc_profile *profile, int32_t rank)
         add_value(&stats[RKC_METRIC_VISIT_MAX], ns / VISITS, rank);
         add_value(&stats[RKC_METRIC_THREADS], 1, rank);
         if (is_mpi(profile, path)) {
+            add_wait(profile, path, rank, mpi_ns);
             add_value(&stats[RKC_METRIC_BYTES_SENT], 8 * VISITS, rank);
             add_value(&stats[RKC_METRIC_BYTES_RECEIVED], 8 * VISITS, rank);
             profile->numbers.hist[path].size[rkc_size_bucket(8)] += VISITS;
@@ -146,24 +159,40 @@ static void make_row(const struct rkc_profile *profile, int32_t rank, struct rkc
     row->useful_ns = row->wall_ns - row->mpi_ns;
     row->start_unix_ns = BEGIN_UNIX_NS;
     row->measured_until_unix_ns = BEGIN_UNIX_NS + row->wall_ns;
+    row->n_peers = PEERS;
     snprintf(row->node, sizeof row->node, "node%05d", rank / RANKS_PER_NODE);
 }
 
-static void send_block(struct rkc_sink *sink, const struct rkc_profile *profile, int32_t first,
-                       uint32_t n)
+/* Ranks at distances of 1, 47 and 2209 on both sides. */
+static void make_peers(int32_t rank, int32_t n_ranks, struct rkc_rank_peer peers[PEERS])
+{
+    int32_t distance = 1;
+    for (int i = 0; i < PEERS; i++) {
+        int32_t step = distance % n_ranks;
+        int32_t to = i % 2 ? (rank + n_ranks - step) % n_ranks : (rank + step) % n_ranks;
+        peers[i] = (struct rkc_rank_peer){rank, to, 1000, 1000 * (int64_t)(1 << i)};
+        distance *= i % 2 ? 47 : 1;
+    }
+}
+
+static void send_block(struct rkc_sink *sink, const struct rkc_profile *profile, int32_t n_ranks,
+                       int32_t first, uint32_t n)
 {
     static struct rkc_rank_row ranks[BLOCK_RANKS];
+    static struct rkc_rank_peer peers[BLOCK_RANKS * PEERS];
     int64_t *values = malloc((size_t)n * profile->n_paths * 2 * sizeof *values), *at = values;
     need(values != NULL, "malloc");
-    for (uint32_t r = 0; r < n; r++)
+    for (uint32_t r = 0; r < n; r++) {
         make_row(profile, first + (int32_t)r, &ranks[r]);
+        make_peers(first + (int32_t)r, n_ranks, peers + (size_t)r * PEERS);
+    }
     for (uint32_t r = 0; r < n; r++)
         for (uint32_t path = 0; path < profile->n_paths; path++)
             *at++ = path_ns(profile, path, first + (int32_t)r);
     for (uint32_t r = 0; r < n; r++)
         for (uint32_t path = 0; path < profile->n_paths; path++)
             *at++ = path_mpi_ns(profile, path, first + (int32_t)r);
-    struct rkc_rows rows = {n, profile->n_paths, ranks, values, NULL, NULL};
+    struct rkc_rows rows = {n, profile->n_paths, ranks, values, NULL, peers};
     need(!sink->ops->rows(sink, &rows), "writing rows");
     free(values);
 }
@@ -179,7 +208,8 @@ static void write_file(const char *writer, const char *path, const struct rkc_jo
     need(!sink->ops->numbers(sink, &profile->numbers), "writing the numbers");
     for (int32_t first = 0; first < job->ranks; first += BLOCK_RANKS) {
         int32_t rest = job->ranks - first;
-        send_block(sink, profile, first, (uint32_t)(rest < BLOCK_RANKS ? rest : BLOCK_RANKS));
+        send_block(sink, profile, job->ranks, first,
+                   (uint32_t)(rest < BLOCK_RANKS ? rest : BLOCK_RANKS));
     }
     int status = sink->ops->finish(sink, RKC_FILE_COMPLETE, NULL, 0, text);
     if (status)

@@ -4,7 +4,8 @@
  *
  * As in a reduction there are two passes, the call paths and then their numbers by windows,
  * and in each every rank joins what the subtrees below it sent to its own and sends it up.
- * Ranks meet their call paths in different orders. Prints, tabs between:
+ * Ranks meet their call paths in different orders. A few of these are collectives, in which ranks
+ * wait, and move device memory. Prints, tabs between:
  *   merge_seconds  time of all ranks  -
  *   merge_root     memory that rank 0 needs, KiB  -
  * What rank 0 needs is what it holds while it receives: the subtrees, other ranks' business,
@@ -13,13 +14,13 @@
 #include "bench.h"
 
 #include "pack.h"
-#include "profile.h"
+#include "profile_mpi.h"
 
 #include <malloc.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { ORDERS = 8, FANOUT = 4, VISITS = 10, WINDOW_PATHS = 64 };
+enum { ORDERS = 8, FANOUT = 4, VISITS = 10, WINDOW_PATHS = 64, MOVING = 16, GROUPS = 64 };
 
 static struct rkc_buffer template[ORDERS];
 
@@ -99,12 +100,28 @@ static void receive_paths(struct rkc_profile *sum, struct rkc_buffer *message, s
     rkc_profile_free(&other);
 }
 
+/* A rank's waits in a communicator of all and in one of some, and what it sent from a device. */
+static void move(struct rkc_profile *paths, uint32_t path, int32_t rank)
+{
+    const struct rkc_comm_id all = {1, INT32_MAX, 0}, some = {2, GROUPS, rank % GROUPS};
+    struct rkc_transfer *row = rkc_profile_transfer_get(paths, path, RKC_KIND_DEVICE, rank % 8,
+                                                        RKC_KIND_NONE, -1);
+    need(row != NULL, "rkc_profile_transfer_get");
+    row->sent = rank;
+    row->size[rkc_size_bucket((uint64_t)rank)]++;
+    need(!rkc_profile_wait_add(paths, path, &all, rank, VISITS, rank, RKC_ABSENT) &&
+             !rkc_profile_wait_add(paths, path, &some, rank, VISITS, rank, RKC_ABSENT),
+         "rkc_profile_wait_add");
+}
+
 static void make_paths(int32_t rank, struct rkc_profile *paths)
 {
     const struct rkc_buffer *packed = &template[rank % ORDERS];
     struct rkc_cursor cursor = {packed->data, packed->data + packed->size, 0};
     need(!rkc_profile_unpack(paths, &cursor), "rkc_profile_unpack");
     need(!rkc_profile_ranks_add(paths, rank, rank), "rkc_profile_ranks_add");
+    for (uint32_t path = 1; path <= MOVING && path < paths->n_paths; path++)
+        move(paths, path, rank);
 }
 
 /* The size of the subtree below the child `span` ranks further on. */
@@ -215,8 +232,10 @@ static size_t merge_all(int32_t ranks, int n_paths)
     struct rkc_profile paths;
     struct watch watch = {held_bytes(), 0};
     merge_paths(ranks, &paths, &watch);
-    need((int)paths.n_paths == n_paths && paths.n_ranks == 1,
-         "the merge, which lost or doubled call paths,");
+    need((int)paths.n_paths == n_paths && paths.n_ranks == 1 &&
+             (n_paths <= MOVING || (paths.waits[0].ranks == ranks &&
+                                    paths.waits[0].ns_sum == (int64_t)ranks * (ranks - 1) / 2)),
+         "the merge, which lost or doubled call paths or waits,");
     for (uint32_t first = 0; first < paths.n_paths; first += WINDOW_PATHS) {
         uint32_t rest = paths.n_paths - first;
         struct window window = {first, rest < WINDOW_PATHS ? rest : WINDOW_PATHS};
