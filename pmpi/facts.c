@@ -29,6 +29,8 @@ int rkc_facts_check_library(char *text, int size)
     version[0] = '\0';
     PMPI_Get_library_version(version, &length);
     version[strcspn(version, "\r\n")] = '\0';
+    for (char *tab = version; (tab = strchr(tab, '\t')) != NULL;) /* MPICH's */
+        *tab = ' ';
     snprintf(text, (size_t)size, "%s", version);
     return (strncmp(version, "Open MPI", strlen("Open MPI")) == 0) == BUILT_FOR_OPEN_MPI;
 }

@@ -72,9 +72,11 @@ like "$(tail -n 1 out)" "ranks of $(sed -n 's/^#define RKC_MPI_LIBRARY "\(.*\)"/
 start 60 2 LD_PRELOAD="$RKC_LIBDIR/librankclock-mpi.so" RANKCLOCK_OUTPUT=run.h5 \
     RANKCLOCK_WRITER="$RKC_COMMAND" ./who >out 2>err
 if [ -x "$RKC_COMMAND" ]; then
-    like "$("$RKC_COMMAND" info run.h5 2>&1)" " mpi_library  *[^ ].*$version" \
+    like "$("$RKC_COMMAND" info run.h5 2>&1)" " mpi_library  *[^ ].*[ v]$version" \
         "the file of a run with it names it"
+    "$RKC_COMMAND" report run.h5 >report 2>&1
+    like "$(sed -n 3p report)" "^[^?]*[ v]$version" "as its report does"
 else
-    skip 1 "no rankclock command"
+    skip 2 "no rankclock command"
 fi
 finish
