@@ -1,21 +1,23 @@
 #!/bin/sh
 # LIMIT 300
-# Open MPI on several hosts whose shells start with an empty environment: hosts are name spaces of
-# their own on this machine, and the remote shell is a script.
+# Several hosts whose shells start with an empty environment: hosts are name spaces of their own on
+# this machine, and the remote shell is a script.
 set -u
 
 . "$top_srcdir/tests/tap.sh"
-$MPIRUN --version 2>/dev/null | grep -q 'Open MPI' || skip_all "no mpirun of Open MPI"
 unshare -u -m true 2>/dev/null || skip_all "unshare is not permitted here"
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+. "$top_srcdir/tests/start.sh"
+[ "$mpi" != other ] || skip_all "how $MPIRUN starts ranks on other hosts is not known"
 cd "$work" || exit 1
-unset LD_PRELOAD
+unset OMPI_MCA_btl_vader_backing_directory # a folder that the other hosts have not
 heat=$top_builddir/tests/apps/heat
 
 # Like ssh to another machine: nothing of our environment, its own name and /dev/shm.
 cat >agent <<'END'
 #!/bin/sh
+[ "$1" != -x ] || shift
 host=$1
 shift
 exec env -i PATH="$PATH" unshare -u -m sh -c "hostname $host; mount -t tmpfs none /dev/shm; $*"
@@ -28,23 +30,35 @@ echo "$(hostname) $1 ${library%%.so*} ${RANKCLOCK_RUN_ID:+id} ${RANKCLOCK_OUTPUT
 END
 chmod +x show
 
-network="--mca plm_rsh_agent $work/agent --mca btl_tcp_if_include lo --mca oob_tcp_if_include lo"
-three="--host fake1:2,fake2:2,fake3:2"
+# The hosts for one rank each, for two, for one each in two parts; an option that hands on OTHER.
+if [ "$mpi" = openmpi ]; then
+    network="--mca plm_rsh_agent $work/agent --mca btl_tcp_if_include lo"
+    network="$network --mca oob_tcp_if_include lo"
+    three="--host fake1:2,fake2:2,fake3:2" each="--map-by node"
+    first="--host fake2:1" second="--host fake3:1"
+    other="--mca mca_base_env_list OTHER=1"
+else
+    # Hydra has the hosts of all parts in one list.
+    network="-launcher ssh -launcher-exec $work/agent -iface lo"
+    three="-hosts fake1:2,fake2:2,fake3:2" each="-ppn 1"
+    first="-hosts fake2:1,fake3:1" second=
+    other="-genv OTHER 1"
+fi
 
-# on_hosts OPTION... : rankclock run with mpirun on three hosts, from the first of them.
+# on_hosts OPTION... : rankclock run with the launcher on three hosts, from the first of them.
 on_hosts() {
     unshare -u sh -c 'hostname fake1; exec "$@"' sh "$RKC_COMMAND" run -o hosts.h5 -- "$@" 2>err
 }
 
-is "$(on_hosts $MPIRUN $network $three -n 3 --map-by node ./show a | sort)" \
+is "$(on_hosts $MPIRUN $network $three -n 3 $each ./show a | sort)" \
     "fake1 a librankclock-mpi id hosts.h5 
 fake2 a librankclock-mpi id hosts.h5 
 fake3 a librankclock-mpi id hosts.h5 " "every host has the library and the variables"
-two="--host fake2:1 -n 1 ./show a : --host fake3:1 -n 1 ./show b"
+two="$first -n 1 ./show a : $second -n 1 ./show b"
 is "$(on_hosts $MPIRUN $network $two | sort)" \
     "fake2 a librankclock-mpi id hosts.h5 
-fake3 b librankclock-mpi id hosts.h5 " "in each application context"
-is "$(on_hosts $MPIRUN $network --mca mca_base_env_list OTHER=1 --host fake2:1 -n 1 ./show a)" \
+fake3 b librankclock-mpi id hosts.h5 " "in each part of the command"
+is "$(on_hosts $MPIRUN $network $other $first -n 1 ./show a)" \
     "fake2 a librankclock-mpi id hosts.h5 1" "beside a list of the user's"
 
 mkdir elsewhere
