@@ -221,6 +221,9 @@ fi
 is "$(grep -c -e '^device 1 node001 GPU-00000001-.* 0000:3b:00.0 NVIDIA H200$' \
     -e '^use rank 3 device 1 index 0 covered_ns 780000000 device_ns 780000000$' shown)" 2 \
     "devices travel through the writer"
+is "$(grep -c -e '^transfer (run)/step/halo/MPI_Isend device 0 none -1 calls 400 sent 26214400 ' \
+    -e '^wait (run)/MPI_Barrier size 4 first 0 ranks 4 calls 1 wait_ns 180000000 awaited 0$' \
+    -e '^pair 3 0 messages 100 bytes 6553600$' shown)" 3 "so do transfers, waits and pairs of ranks"
 
 # --- files made to harm ---
 

@@ -7,6 +7,9 @@
  *   note unclosed 1 step
  *   path (run)/step visits 10 inclusive_ns 1234 ... timed 10
  *   region step user app.c 12
+ *   transfer (run)/step/MPI_Send device 0 none -1 calls 4 sent 4096 received 0 noncontiguous 1
+ *   wait (run)/MPI_Barrier size 4 first 0 ranks 4 calls 2 wait_ns 1234 awaited 3
+ *   pair 0 1 messages 4 bytes 4096
  *
  * A call path's line has the sums over ranks of all metrics that it has, and as `timed` the visits
  * in its histogram.
@@ -85,6 +88,38 @@ static void print_devices(const struct rkc_reader *reader)
                (long long)use[i].device_ns);
 }
 
+static int print_pair(void *context, const struct rkc_reader_pair *pair)
+{
+    (void)context;
+    printf("pair %d %d messages %lld bytes %lld\n", pair->source, pair->target,
+           (long long)pair->messages, (long long)pair->bytes);
+    return 0;
+}
+
+static void print_mpi(struct rkc_reader *reader)
+{
+    size_t n;
+    const struct rkc_reader_transfer *row = rkc_reader_transfers(reader, &n);
+    for (; n > 0; n--, row++) {
+        printf("transfer ");
+        print_name(reader, row->callpath);
+        printf(" %s %d %s %d calls %lld sent %lld received %lld noncontiguous %lld\n",
+               row->send_kind, row->send_device, row->recv_kind, row->recv_device,
+               (long long)row->calls, (long long)row->bytes_sent, (long long)row->bytes_received,
+               (long long)row->noncontiguous);
+    }
+    const struct rkc_reader_wait *wait = rkc_reader_waits(reader, &n);
+    for (; n > 0; n--, wait++) {
+        printf("wait ");
+        print_name(reader, wait->callpath);
+        printf(" size %d first %d ranks %d calls %lld wait_ns %lld awaited %d\n", wait->comm_size,
+               wait->comm_first, wait->ranks, (long long)wait->calls, (long long)wait->wait_ns,
+               wait->awaited_rank);
+    }
+    if (rkc_reader_matrix(reader, print_pair, NULL) != 0)
+        puts("pairs damaged");
+}
+
 int main(int argc, char **argv)
 {
     struct rkc_reader *reader;
@@ -111,6 +146,7 @@ int main(int argc, char **argv)
     rkc_reader_paths(reader, &n);
     for (size_t path = 0; path < n; path++)
         print_path(reader, path);
+    print_mpi(reader);
     rkc_reader_close(reader);
     return 0;
 }
