@@ -34,7 +34,10 @@ build() { # OUTPUT ARGUMENT...
 build libother.so -shared -fPIC "$apps/other_tool.c"
 build libchained.so -shared -fPIC -DCHAINED "$apps/other_tool.c"
 build ring "$apps/ring.c"
+# With stubs of its own for the functions whose address it takes.
+build ring_stubs "$apps/ring.c" -fno-pie -no-pie
 # In the order in which the functions are to be looked for.
+build ring_holds_tool "$apps/ring.c" "$apps/other_tool.c" -ldl
 build ring_tool "$apps/ring.c" -Wl,--no-as-needed -L. -lother
 build ring_chained "$apps/ring.c" -Wl,--no-as-needed -L. -lchained
 build ring_ours "$apps/ring.c" -Wl,--no-as-needed -L"$RKC_LIBDIR" -lrankclock-mpi
@@ -95,10 +98,13 @@ plain_status=$status
 sort out >plain
 is "$status $(wc -l <plain)" "0 2" "alone, the program runs"
 
-run "$library" ring
-well "without another tool"
-is "$(seen)" "$seen_all" "without another tool: our counts"
-unlike "$("$RKC_COMMAND" info run.h5 2>&1)" " other_tools .*[a-z]" "and none is named"
+for program in ring ring_stubs; do
+    run "$library" $program
+    well "$program, without another tool"
+    is "$(seen)" "$seen_all" "$program, without another tool: our counts"
+    unlike "$("$RKC_COMMAND" info run.h5 2>&1)" " other_tools .*[a-z]" \
+        "$program, without another tool: none is named"
+done
 
 # --- we stand first: both see all ---
 
@@ -160,6 +166,13 @@ well "preloaded, calling PMPI_, we are linked"
 is "$(seen_of Type_size) $(seen_of Comm_size)" "Type_size 14/0/0 Comm_size 2/0/0" \
     "preloaded, calling PMPI_, we are linked: what it does not wrap is seen"
 other_saw "$other_all" "preloaded, calling PMPI_, we are linked"
+
+run "$library" ring_holds_tool
+well "part of the program"
+is "$(seen_of Type_size) $(seen_of Comm_size)" "Type_size 14/0/0 Comm_size 2/0/0" \
+    "part of the program: what it does not wrap is seen"
+other_saw "$other_all" "part of the program"
+named "the program itself" "part of the program"
 
 # --- two others ---
 

@@ -1,5 +1,5 @@
-/* MPI_Comm_spawn_multiple: the children are one world, though started by two commands, and a call on
- * the bridge to their parents is an inter-communicator's (open-mpi/ompi#12004).
+/* MPI_Comm_spawn_multiple: the children are one world, though started by two commands, and a call
+ * on the bridge to their parents is an inter-communicator's (open-mpi/ompi#12004).
  *
  * Two parents, three children. Each parent broadcasts or not, and gets a sum over the children.
  *
