@@ -167,7 +167,8 @@ check_tool() {
         head -n 5 "$dir/tool.out"
     }
     # When Hydra ends a job, the last words of its ranks may be lost.
-    if [ ! -s "$dir/plain.err" ] && [ "$mpi:$rc_wanted" != mpich:nonzero ] && grep -qv "^rankclock" "$dir/tool.err"; then
+    if [ ! -s "$dir/plain.err" ] && { [ "$mpi" != mpich ] || [ "$rc_wanted" = 0 ]; } &&
+        grep -qv "^rankclock" "$dir/tool.err"; then
         echo "with the library others write to stderr:"
         grep -v "^rankclock" "$dir/tool.err" | head -n 5
     fi
@@ -229,7 +230,7 @@ run_case() { # NAME SOURCE
         launch plain
         plain_rc=$rc
         if [ "$may" = skip ] && grep -q '^SKIP ' "$dir/plain.out"; then
-            skip 1 "$1: $(sed -n 's/^SKIP //p' "$dir/plain.out")"
+            skip 1 "$1: $(sed -n '/^SKIP /{s///p;q;}' "$dir/plain.out")"
             return
         fi
         check_plain >>"$faults"

@@ -8,8 +8,10 @@
  * EXPECT 1 MPI_Irecv calls=1 in=160
  * EXPECT 1 MPI_Recv calls=1 in=12
  * EXPECT * MPI_Wait calls=1 out=0 in=0
- * TOTAL 0 out=172 in=0
- * TOTAL 1 out=0 in=172
+ * EXPECT 0 MPI_Pack calls=2 out=12 in=0
+ * EXPECT 1 MPI_Unpack calls=1 out=0 in=4
+ * TOTAL 0 out=184 in=0
+ * TOTAL 1 out=0 in=176
  */
 #include "case.h"
 

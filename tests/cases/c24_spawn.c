@@ -2,7 +2,8 @@
  * settings: one file each, and neither is lost (open-mpi/ompi#12004, jeffhammond/mukautuva#24).
  *
  * The settings are put in the launcher's environment, for its children's children get them only
- * so; the launcher itself has the library preloaded too. Debian's MPICH 4.0 cannot spawn at all.
+ * so; the launcher itself has the library preloaded too. MPICH 4.0 has no dynamic processes over
+ * UCX.
  *
  * RUN np=1 preload=job mpich:may=skip
  * FILES 2
