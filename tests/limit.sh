@@ -8,7 +8,10 @@ test=$1
 shift
 case $test in
 *.sh) source=$test ;;
-*) source=$(dirname "$0")/$(basename "${test%.*}").c ;;
+*)
+    name=${test##*tests/} # it may be in a folder below
+    source=$(dirname "$0")/${name%.*}.c
+    ;;
 esac
 limit=${RKC_TEST_TIMEOUT:-120}
 own=$(sed -n 's,^\(/\*\|#\) LIMIT \([0-9][0-9]*\).*,\2,p' "$source" | head -n 1)

@@ -7,15 +7,16 @@
 
 here=$(dirname "$0")
 test=$1
-if [ -f "${test%/*}/env.sh" ]; then
+name=${test##*tests/} # it may be in a folder below
+if [ -f "${test%"$name"}env.sh" ]; then
     # shellcheck source=tests/env.sh.in
-    . "${test%/*}/env.sh"
+    . "${test%"$name"}env.sh"
 fi
 if [ -z "${MPIRUN=mpirun}" ]; then
     echo "1..0 # SKIP no MPI launcher found by configure"
     exit 0
 fi
-source=$here/$(basename "${test%.*}").c
+source=$here/${name%.*}.c
 ranks=$(sed -n 's,^/\* RANKS \([0-9][0-9]*\).*,\1,p' "$source" | head -n 1)
 # shellcheck disable=SC2086 # MPIRUN may hold arguments
 exec "$here/limit.sh" "$test" $MPIRUN -n "${ranks:-4}"
