@@ -24,7 +24,8 @@
  *   RECEIVES              -                               what arrived
  *   EXCHANGES             the block                       what arrived
  *   ARRIVES               -                               what arrived, known at completion
- *   SENDS_AND_ARRIVES     the block                       what arrived, known at completion
+ *   SENDS_AND_ARRIVES     the block                       what arrived, known at completion; with
+ *                                                         MPICH, which does not tell, the block
  *   TAKES                 -                               the block
  *   MEETS, SYNCHRONIZES   nothing, and no entry among the sizes
  *   BROADCASTS            root: the block                 others: the block
@@ -183,6 +184,21 @@ static inline struct rkc_moved rkc_moved_together(struct rkc_moved moved, MPI_Co
     return moved;
 }
 
+/* A request that sends and receives. MPICH makes it a schedule, in whose status nothing is set, and
+ * of one that only sends the status says nothing of a receive (MPIR_Isendrecv_impl). */
+static inline struct rkc_moved rkc_moved_exchange(uint64_t sent, struct rkc_side from, int dest,
+                                                  uint64_t room, struct rkc_side to, int source)
+{
+#ifdef MPICH_NAME
+    int told = source != MPI_PROC_NULL && dest == MPI_PROC_NULL;
+#else
+    int told = source != MPI_PROC_NULL;
+    (void)dest;
+#endif
+    return rkc_moved((struct rkc_bytes){sent, told ? 0 : room}, told ? RKC_MOVED_ARRIVES : 0, from,
+                     to);
+}
+
 /* The origin's arguments of a fetch that changes nothing are not significant. */
 static inline struct rkc_moved rkc_moved_fetch(uint64_t received, const void *origin,
                                                MPI_Count count, MPI_Datatype type,
@@ -221,11 +237,12 @@ static inline struct rkc_moved rkc_moved_fetch(uint64_t received, const void *or
         dest, comm)
 #define ARRIVES(buf, count, type) \
     rkc_moved(RKC_BYTES(0, 0), RKC_MOVED_ARRIVES, RKC_NO_SIDE, RKC_IF_ANY(count, buf, type))
-#define SENDS_AND_ARRIVES(sbuf, scount, stype, dest, rbuf, rcount, rtype, comm)      \
-    rkc_moved_by_message(rkc_moved(RKC_BYTES(rkc_mpi_sends(scount, stype, dest), 0), \
-                                   RKC_MOVED_ARRIVES, rkc_side(sbuf, stype),         \
-                                   RKC_IF_ANY(rcount, rbuf, rtype)),                 \
-                         dest, comm)
+#define SENDS_AND_ARRIVES(sbuf, scount, stype, dest, rbuf, rcount, rtype, source, comm)     \
+    rkc_moved_by_message(                                                                   \
+        rkc_moved_exchange(rkc_mpi_sends(scount, stype, dest), rkc_side(sbuf, stype), dest, \
+                           rkc_mpi_sends(rcount, rtype, source),                            \
+                           RKC_IF_ANY(rcount, rbuf, rtype), source),                        \
+        dest, comm)
 #define TAKES(buf, count, type, source)                                         \
     rkc_moved(RKC_BYTES(0, rkc_mpi_sends(count, type, source)), 0, RKC_NO_SIDE, \
               rkc_side(buf, type))
