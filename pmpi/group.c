@@ -15,14 +15,19 @@
 
 enum { CACHE_SLOTS = 64 };
 
-/* Of one kind of handle. */
+/* Of one kind of handle: what is known of them, and how MPI is asked about one. */
 struct kept {
     struct rkc_mpi_group *_Atomic cache[CACHE_SLOTS];
     int keyval; /* MPI_KEYVAL_INVALID until the first use */
+    pthread_mutex_t lock; /* while one is looked for that is not in the cache */
+    int (*make_key)(int *keyval);
+    int (*get)(uint64_t handle, int keyval, void *group, int *found);
+    int (*set)(uint64_t handle, int keyval, void *group);
+    /* The group of ranks that messages go to; whether it is another than the own. */
+    int (*members)(uint64_t handle, MPI_Group *group);
 };
 
-static struct kept comms = {.keyval = MPI_KEYVAL_INVALID};
-static struct kept windows = {.keyval = MPI_KEYVAL_INVALID};
+static struct kept comms, windows;
 
 static pthread_mutex_t groups_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rkc_mpi_group *free_groups;
@@ -135,7 +140,7 @@ static int translate(struct rkc_mpi_group *group, MPI_Group from, MPI_Group worl
 }
 
 /* Fill in what `members` says; they are freed. */
-static void describe(struct rkc_mpi_group *group, MPI_Group members, int is_inter)
+static void describe(struct rkc_mpi_group *group, MPI_Group members, int is_other)
 {
     MPI_Group world;
     int same = MPI_UNEQUAL;
@@ -149,39 +154,116 @@ static void describe(struct rkc_mpi_group *group, MPI_Group members, int is_inte
         group->n = 0;
     PMPI_Group_free(&world);
     PMPI_Group_free(&members);
-    if (group->n > 0 && !is_inter)
+    if (group->n > 0 && !is_other)
         group->unit = unit_of(group);
 }
 
+/* ---- communicators and windows ---- */
+
+static MPI_Comm comm_of(uint64_t handle)
+{
+    return (MPI_Comm)(uintptr_t)handle;
+}
+
+static int make_comm_key(int *keyval)
+{
+    return PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_comm, keyval, NULL);
+}
+
+static int get_from_comm(uint64_t handle, int keyval, void *group, int *found)
+{
+    return PMPI_Comm_get_attr(comm_of(handle), keyval, group, found);
+}
+
+static int set_on_comm(uint64_t handle, int keyval, void *group)
+{
+    return PMPI_Comm_set_attr(comm_of(handle), keyval, group);
+}
+
+static int members_of_comm(uint64_t handle, MPI_Group *group)
+{
+    int is_inter = 0;
+    PMPI_Comm_test_inter(comm_of(handle), &is_inter);
+    if (is_inter)
+        PMPI_Comm_remote_group(comm_of(handle), group);
+    else
+        PMPI_Comm_group(comm_of(handle), group);
+    return is_inter;
+}
+
+static struct kept comms = {.keyval = MPI_KEYVAL_INVALID,
+                            .lock = PTHREAD_MUTEX_INITIALIZER,
+                            .make_key = make_comm_key,
+                            .get = get_from_comm,
+                            .set = set_on_comm,
+                            .members = members_of_comm};
+
+static MPI_Win window_of(uint64_t handle)
+{
+    return (MPI_Win)(uintptr_t)handle;
+}
+
+static int make_window_key(int *keyval)
+{
+    return PMPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, forget_window, keyval, NULL);
+}
+
+static int get_from_window(uint64_t handle, int keyval, void *group, int *found)
+{
+    return PMPI_Win_get_attr(window_of(handle), keyval, group, found);
+}
+
+static int set_on_window(uint64_t handle, int keyval, void *group)
+{
+    return PMPI_Win_set_attr(window_of(handle), keyval, group);
+}
+
+/* Nobody meets in a window. */
+static int members_of_window(uint64_t handle, MPI_Group *group)
+{
+    PMPI_Win_get_group(window_of(handle), group);
+    return 1;
+}
+
+static struct kept windows = {.keyval = MPI_KEYVAL_INVALID,
+                              .lock = PTHREAD_MUTEX_INITIALIZER,
+                              .make_key = make_window_key,
+                              .get = get_from_window,
+                              .set = set_on_window,
+                              .members = members_of_window};
+
 /* ---- finding ---- */
 
-static const struct rkc_mpi_group *remember(struct kept *kept, struct rkc_mpi_group *group)
-{
-    atomic_store_explicit(slot_of(kept, group->handle), group, memory_order_release);
-    return group;
-}
-
-static const struct rkc_mpi_group *look_up(struct kept *kept, uint64_t handle)
-{
-    const struct rkc_mpi_group *group =
-        atomic_load_explicit(slot_of(kept, handle), memory_order_acquire);
-    return group && group->handle == handle ? group : NULL;
-}
-
-static struct rkc_mpi_group *make_comm(MPI_Comm comm)
+static struct rkc_mpi_group *make_group(struct kept *kept, uint64_t handle)
 {
     MPI_Group members;
-    int is_inter = 0;
     struct rkc_mpi_group *group = take_group();
     if (!group)
         return NULL;
-    PMPI_Comm_test_inter(comm, &is_inter);
-    if (is_inter)
-        PMPI_Comm_remote_group(comm, &members);
-    else
-        PMPI_Comm_group(comm, &members);
-    describe(group, members, is_inter);
-    group->handle = (uint64_t)(uintptr_t)comm;
+    int is_other = kept->members(handle, &members);
+    describe(group, members, is_other);
+    group->handle = handle;
+    if (kept->set(handle, kept->keyval, group) == MPI_SUCCESS)
+        return group;
+    give_group(group);
+    return NULL;
+}
+
+__attribute__((noinline)) static const struct rkc_mpi_group *find(struct kept *kept,
+                                                                  uint64_t handle)
+{
+    struct rkc_mpi_group *group = NULL;
+    int found = 0;
+    pthread_mutex_lock(&kept->lock);
+    if (kept->keyval == MPI_KEYVAL_INVALID)
+        kept->make_key(&kept->keyval);
+    kept->get(handle, kept->keyval, &group, &found);
+    if (!found)
+        group = make_group(kept, handle);
+    pthread_mutex_unlock(&kept->lock);
+    if (!group)
+        return &unknown;
+    atomic_store_explicit(slot_of(kept, handle), group, memory_order_release);
     return group;
 }
 
@@ -203,72 +285,23 @@ static const struct rkc_mpi_group *world_group(void)
     return &world;
 }
 
-__attribute__((noinline)) static const struct rkc_mpi_group *find_comm(MPI_Comm comm)
+static const struct rkc_mpi_group *look_up(struct kept *kept, uint64_t handle)
 {
-    static pthread_mutex_t comms_lock = PTHREAD_MUTEX_INITIALIZER;
-    struct rkc_mpi_group *group = NULL;
-    int found = 0;
-    if (comm == MPI_COMM_WORLD)
-        return world_group();
-    pthread_mutex_lock(&comms_lock);
-    if (comms.keyval == MPI_KEYVAL_INVALID)
-        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_comm, &comms.keyval, NULL);
-    PMPI_Comm_get_attr(comm, comms.keyval, &group, &found);
-    if (!found) {
-        group = make_comm(comm);
-        if (group && PMPI_Comm_set_attr(comm, comms.keyval, group) != MPI_SUCCESS) {
-            give_group(group);
-            group = NULL;
-        }
-    }
-    pthread_mutex_unlock(&comms_lock);
-    return group ? remember(&comms, group) : &unknown;
+    if (RKC_UNLIKELY(!atomic_load_explicit(&has_world, memory_order_relaxed)))
+        return &unknown;
+    const struct rkc_mpi_group *group =
+        atomic_load_explicit(slot_of(kept, handle), memory_order_acquire);
+    return RKC_LIKELY(group && group->handle == handle) ? group : find(kept, handle);
 }
 
 const struct rkc_mpi_group *rkc_mpi_group_of(MPI_Comm comm)
 {
-    if (RKC_UNLIKELY(!atomic_load_explicit(&has_world, memory_order_relaxed)))
-        return &unknown;
-    const struct rkc_mpi_group *group = look_up(&comms, (uint64_t)(uintptr_t)comm);
-    return RKC_LIKELY(group != NULL) ? group : find_comm(comm);
-}
-
-static struct rkc_mpi_group *make_window(MPI_Win win)
-{
-    MPI_Group members;
-    struct rkc_mpi_group *group = take_group();
-    if (!group)
-        return NULL;
-    PMPI_Win_get_group(win, &members);
-    describe(group, members, 1);
-    group->handle = (uint64_t)(uintptr_t)win;
-    return group;
-}
-
-__attribute__((noinline)) static const struct rkc_mpi_group *find_window(MPI_Win win)
-{
-    static pthread_mutex_t windows_lock = PTHREAD_MUTEX_INITIALIZER;
-    struct rkc_mpi_group *group = NULL;
-    int found = 0;
-    pthread_mutex_lock(&windows_lock);
-    if (windows.keyval == MPI_KEYVAL_INVALID)
-        PMPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, forget_window, &windows.keyval, NULL);
-    PMPI_Win_get_attr(win, windows.keyval, &group, &found);
-    if (!found) {
-        group = make_window(win);
-        if (group && PMPI_Win_set_attr(win, windows.keyval, group) != MPI_SUCCESS) {
-            give_group(group);
-            group = NULL;
-        }
-    }
-    pthread_mutex_unlock(&windows_lock);
-    return group ? remember(&windows, group) : &unknown;
+    if (comm == MPI_COMM_WORLD && atomic_load_explicit(&has_world, memory_order_relaxed))
+        return world_group();
+    return look_up(&comms, (uint64_t)(uintptr_t)comm);
 }
 
 const struct rkc_mpi_group *rkc_mpi_group_of_window(MPI_Win win)
 {
-    if (RKC_UNLIKELY(!atomic_load_explicit(&has_world, memory_order_relaxed)))
-        return &unknown;
-    const struct rkc_mpi_group *group = look_up(&windows, (uint64_t)(uintptr_t)win);
-    return RKC_LIKELY(group != NULL) ? group : find_window(win);
+    return look_up(&windows, (uint64_t)(uintptr_t)win);
 }
