@@ -18,6 +18,7 @@ enum { ROWS_MAX = 128, FUNCTIONS_MAX = 512 };
 
 int me, left, right;
 const MPI_Comm world = MPI_COMM_WORLD;
+char *every_command;
 
 /* What the running program says. */
 struct row {
@@ -34,11 +35,11 @@ static struct {
     const char *program;
     struct row row[ROWS_MAX];
     int n_rows;
-    struct messages message[2][RANKS]; /* to, and fetched from */
+    struct messages message[2][RANKS + 1]; /* to, and fetched from */
     int64_t requests_ticks;            /* in calls that complete requests */
 } said;
 
-static struct messages seen[2][RANKS];
+static struct messages seen[2][RANKS + 1];
 
 /* All functions that were called, on this rank. */
 static const char *called[FUNCTIONS_MAX];
@@ -212,9 +213,9 @@ static void check_messages(void)
 {
     int same = beside_collect() == 0, n = 0;
     for (int way = 0; way < 2; way++) {
-        for (int other = 0; other < RANKS; other++) {
-            int64_t bytes;
-            int64_t all = beside_messages(way ? other : me, way ? me : other, &bytes);
+        for (int other = 0; other <= RANKS; other++) {
+            int rank = other == OTHER_WORLD ? -1 : other;
+            int64_t bytes, all = beside_messages(way ? rank : me, way ? me : rank, &bytes);
             struct messages now = {all < 0 ? 0 : all, all < 0 ? 0 : bytes};
             struct messages *was = &seen[way][other], *want = &said.message[way][other];
             if (way && other == me) /* one cell with those that it sends to itself */
@@ -252,6 +253,14 @@ static void run(const struct every_program *program)
     check_blocked();
     is_str(spurious(), NULL, about("no other MPI function was counted"));
     check_messages();
+}
+
+/* How MPI began, before any region. */
+static void check_beginning(const char *beginning)
+{
+    is_int(counters_of(NULL, beginning).calls, 1, beginning);
+    if (n_called < FUNCTIONS_MAX)
+        called[n_called++] = beginning;
 }
 
 static const struct every_excuse *excuse_of(const struct every_excuse *excuses,
@@ -317,7 +326,12 @@ static void remove_folder(void)
     rmdir(folder);
 }
 
-int every_main(char **argv, const struct every_program *const *programs,
+void every_end(void)
+{
+    counters_end();
+}
+
+int every_main(char **argv, const char *beginning, const struct every_program *const *programs,
                const char *const *rows, const struct every_excuse *excuses)
 {
     int ranks;
@@ -326,10 +340,12 @@ int every_main(char **argv, const struct every_program *const *programs,
     right = (me + 1) % RANKS;
     left = (me + RANKS - 1) % RANKS;
     const char *only = argv[1];
+    every_command = argv[0];
     if (me != 0)
         tap_silence();
     if (!is_int(ranks, RANKS, "the programs run on four ranks"))
         PMPI_Abort(MPI_COMM_WORLD, 1);
+    check_beginning(beginning);
     make_folder();
     PMPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     PMPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
@@ -341,6 +357,6 @@ int every_main(char **argv, const struct every_program *const *programs,
     if (!only)
         check_rows(rows, excuses);
     remove_folder();
-    counters_end();
+    every_end();
     return done_testing();
 }

@@ -28,7 +28,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RANKS = 4 };
+enum {
+    RANKS = 4,
+    OTHER_WORLD = RANKS, /* a rank that is not of this one */
+};
 
 extern int me, left, right; /* this rank, those beside it in a ring */
 extern const MPI_Comm world; /* returns errors, as all communicators here do */
@@ -44,13 +47,21 @@ struct every_excuse {
     const char *function, *library, *why;
 };
 
-/* Run lists of programs, and check that between them they have called all of `rows`; both lists end
- * with NULLs. Returns the status of main. */
-int every_main(char **argv, const struct every_program *const *programs,
+/* Run lists of programs, and check that between them and `beginning`, the function that was called
+ * first, they have called all of `rows`; the lists end with NULLs. Returns the status of main. */
+int every_main(char **argv, const char *beginning, const struct every_program *const *programs,
                const char *const *rows, const struct every_excuse *excuses);
 
 /* Whether the name of the MPI begins like that: for what this one does in its own way. */
 int every_is(const char *library);
+
+/* End the recording and MPI. */
+void every_end(void);
+
+/* The rest of main in a process that was spawned; in comm_processes.c. */
+int every_spawned(MPI_Comm parent);
+
+extern char *every_command; /* that this program was started by */
 
 /* What the words above do. */
 void every_called(const char *function, int rc, int refused);

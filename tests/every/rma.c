@@ -29,5 +29,5 @@ static const struct every_program *const programs[] = {
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    return every_main(argv, programs, rows, excuses);
+    return every_main(argv, "MPI_Init", programs, rows, excuses);
 }
