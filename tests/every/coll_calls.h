@@ -94,7 +94,6 @@ PROGRAM(all_to_all)
 }
 
 /* Ranks 0 and 1 against 2 and 3. Rank 1 is the root. */
-#if !defined WITHOUT_TWO_GROUPS
 PROGRAM(two_groups)
 {
     MPI_Comm half, both;
@@ -114,10 +113,37 @@ PROGRAM(two_groups)
     COLLECT(Allgather, allgather, low ? 4 : 8, low ? 16 : 8, out, low ? 1 : 2, MPI_INT, in,
             low ? 2 : 1, MPI_INT, both);
     COLLECT(Alltoall, alltoall, 16, 16, out, 2, MPI_INT, in, 2, MPI_INT, both);
+    COLLECT(Reduce_scatter_block, reduce_scatter_block, 16, 8, out, in, 2, MPI_INT, MPI_SUM, both);
     PMPI_Comm_free(&both);
     PMPI_Comm_free(&half);
 }
-#endif
+
+/* Ranks 0 to 2 against 3: blocks by rank of the other group, reductions by rank of the own. */
+PROGRAM(uneven_groups)
+{
+    int in[N] = {0}, out[N] = {0}, low = me < 3, root = low ? 0 : MPI_ROOT;
+    const COUNT counts[RANKS] = COUNTS, six[1] = {6};
+    const COUNT threes[3] = {3, 3, 3};
+    const DISPL places[RANKS] = PLACES, bytes[RANKS] = {0, 16, 32, 48};
+    const MPI_Datatype types[3] = {MPI_INT, MPI_INT, MPI_INT};
+    MPI_Comm part, both;
+    PMPI_Comm_split(world, low, me, &part);
+    PMPI_Intercomm_create(part, 0, world, low ? 3 : 0, 5, &both);
+    COLLECT(Gatherv, gatherv, low ? 4 * (me + 1) : 0, low ? 0 : 24, out, me + 1, MPI_INT, in,
+            counts, places, MPI_INT, root, both);
+    COLLECT(Scatterv, scatterv, low ? 0 : 24, low ? 4 * (me + 1) : 0, out, counts, places, MPI_INT,
+            in, me + 1, MPI_INT, root, both);
+    COLLECT(Allgatherv, allgatherv, low ? 4 * (me + 1) : 24, 24, out, low ? me + 1 : 6, MPI_INT,
+            in, low ? six : counts, places, MPI_INT, both);
+    COLLECT(Alltoallv, alltoallv, low ? 12 : 36, low ? 12 : 36, out, threes, places, MPI_INT, in,
+            threes, places, MPI_INT, both);
+    COLLECT(Alltoallw, alltoallw, low ? 12 : 36, low ? 12 : 36, out, threes, bytes, types, in,
+            threes, bytes, types, both);
+    COLLECT(Reduce_scatter, reduce_scatter, 24, low ? 4 * (me + 1) : 24, out, in,
+            low ? counts : six, MPI_INT, MPI_SUM, both);
+    PMPI_Comm_free(&both);
+    PMPI_Comm_free(&part);
+}
 
 /* Four in a row: the ends have one neighbour each. */
 PROGRAM(neighbours_in_a_row)
@@ -170,10 +196,22 @@ PROGRAM(neighbours_of_one)
     PMPI_Comm_free(&graph);
 }
 
+/* Rank 0 has three neighbours, the others have it. */
+PROGRAM(neighbours_in_a_star)
+{
+    int in[N] = {0}, out[N] = {0}, beside = me ? 1 : 3;
+    const int ends[RANKS] = {3, 4, 5, 6}, edges[6] = {1, 2, 3, 0, 0, 0};
+    MPI_Comm star;
+    PMPI_Graph_create(world, RANKS, ends, edges, 0, &star);
+    COLLECT(Neighbor_allgather, neighbor_allgather, 4, 4 * beside, out, 1, MPI_INT, in, 1, MPI_INT,
+            star);
+    COLLECT(Neighbor_alltoall, neighbor_alltoall, 8 * beside, 8 * beside, out, 2, MPI_INT, in, 2,
+            MPI_INT, star);
+    PMPI_Comm_free(&star);
+}
+
 PROGRAMS(WAY) = {
-    P(barriers), P(from_a_root), P(to_a_root), P(reductions), P(all_to_all),
-#if !defined WITHOUT_TWO_GROUPS
-    P(two_groups),
-#endif
-    P(neighbours_in_a_row), P(neighbours_of_one), {NULL, NULL},
+    P(barriers), P(from_a_root), P(to_a_root), P(reductions), P(all_to_all), P(two_groups),
+    P(uneven_groups), P(neighbours_in_a_row), P(neighbours_of_one), P(neighbours_in_a_star),
+    {NULL, NULL},
 };

@@ -133,6 +133,9 @@ PROGRAM(window_requests)
     MESSAGE(left, 16);
     FETCHED(left, 16);
     CALL(Waitall, (4, requests, MPI_STATUSES_IGNORE));
+    POST(C(Rput), (out, 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT, win, &requests[0]), 0, 0);
+    POST(C(Rget), (in, 2, MPI_INT, MPI_PROC_NULL, 4, 2, MPI_INT, win, &requests[1]), 0, 0);
+    CALL(Waitall, (2, requests, MPI_STATUSES_IGNORE));
     PMPI_Win_unlock_all(win);
     PMPI_Win_free(&win);
 }
