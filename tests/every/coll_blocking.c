@@ -13,5 +13,6 @@
 #ifdef RKC_HAVE_MPI_LARGE_COUNT
 #define EVERY_LARGE
 #include "every.h"
+
 #include "coll_calls.h"
 #endif

@@ -9,8 +9,14 @@
 #define N (64)
 
 /* Each rank's block has another number of elements: 1 to 4. */
-#define COUNTS {1, 2, 3, 4}
-#define PLACES {0, 1, 3, 6}
+#define COUNTS     \
+    {              \
+        1, 2, 3, 4 \
+    }
+#define PLACES     \
+    {              \
+        0, 1, 3, 6 \
+    }
 #define ALL 10
 
 PROGRAM(barriers)
@@ -34,8 +40,8 @@ PROGRAM(from_a_root)
     if (leaf)
         COLLECT(Scatter, scatter, 0, 8, NULL, 0, type, in, 2, MPI_INT, root, world);
     else
-        COLLECT(Scatter, scatter, 32, 0, out, 2, MPI_INT, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL,
-                root, world);
+        COLLECT(Scatter, scatter, 32, 0, out, 2, MPI_INT, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, root,
+                world);
 }
 
 PROGRAM(to_a_root)
@@ -69,8 +75,7 @@ PROGRAM(reductions)
     COLLECT(Exscan, exscan, 12, me ? 12 : 0, out, in, 3, MPI_INT, MPI_SUM, world);
     COLLECT(Reduce_scatter, reduce_scatter, 4 * ALL, 4 * (me + 1), out, in, counts, MPI_INT,
             MPI_SUM, world);
-    COLLECT(Reduce_scatter_block, reduce_scatter_block, 32, 8, out, in, 2, MPI_INT, MPI_SUM,
-            world);
+    COLLECT(Reduce_scatter_block, reduce_scatter_block, 32, 8, out, in, 2, MPI_INT, MPI_SUM, world);
 }
 
 PROGRAM(all_to_all)
@@ -78,13 +83,14 @@ PROGRAM(all_to_all)
     int in[N] = {0}, out[N] = {0};
     const COUNT counts[RANKS] = COUNTS, own[RANKS] = {me + 1, me + 1, me + 1, me + 1};
     const COUNT twos[RANKS] = {2, 2, 2, 2};
-    const DISPL places[RANKS] = PLACES, apart[RANKS] = {0, 4, 8, 12}, bytes[RANKS] = {0, 16, 32, 48};
+    const DISPL places[RANKS] = PLACES, apart[RANKS] = {0, 4, 8, 12},
+                bytes[RANKS] = {0, 16, 32, 48};
     const MPI_Datatype types[RANKS] = {MPI_CHAR, MPI_SHORT, MPI_INT, MPI_DOUBLE};
     const MPI_Datatype mine[RANKS] = {types[me], types[me], types[me], types[me]};
     COLLECT(Allgather, allgather, 8, 32, out, 2, MPI_INT, in, 2, MPI_INT, world);
     COLLECT(Allgather, allgather, 8, 32, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in, 2, MPI_INT, world);
-    COLLECT(Allgatherv, allgatherv, 4 * (me + 1), 4 * ALL, out, me + 1, MPI_INT, in, counts,
-            places, MPI_INT, world);
+    COLLECT(Allgatherv, allgatherv, 4 * (me + 1), 4 * ALL, out, me + 1, MPI_INT, in, counts, places,
+            MPI_INT, world);
     COLLECT(Alltoall, alltoall, 32, 32, out, 2, MPI_INT, in, 2, MPI_INT, world);
     COLLECT(Alltoallv, alltoallv, 4 * ALL, 16 * (me + 1), out, counts, places, MPI_INT, in, own,
             apart, MPI_INT, world);
@@ -107,8 +113,8 @@ PROGRAM(two_groups)
             both);
     COLLECT(Gather, gather, low ? 0 : 8, me == 1 ? 16 : 0, out, 2, MPI_INT, in, 2, MPI_INT, root,
             both);
-    COLLECT(Scatter, scatter, me == 1 ? 16 : 0, low ? 0 : 8, out, 2, MPI_INT, in, 2, MPI_INT,
-            root, both);
+    COLLECT(Scatter, scatter, me == 1 ? 16 : 0, low ? 0 : 8, out, 2, MPI_INT, in, 2, MPI_INT, root,
+            both);
     COLLECT(Allreduce, allreduce, 12, 12, out, in, 3, MPI_INT, MPI_SUM, both);
     COLLECT(Allgather, allgather, low ? 4 : 8, low ? 16 : 8, out, low ? 1 : 2, MPI_INT, in,
             low ? 2 : 1, MPI_INT, both);
@@ -133,8 +139,8 @@ PROGRAM(uneven_groups)
             counts, places, MPI_INT, root, both);
     COLLECT(Scatterv, scatterv, low ? 0 : 24, low ? 4 * (me + 1) : 0, out, counts, places, MPI_INT,
             in, me + 1, MPI_INT, root, both);
-    COLLECT(Allgatherv, allgatherv, low ? 4 * (me + 1) : 24, 24, out, low ? me + 1 : 6, MPI_INT,
-            in, low ? six : counts, places, MPI_INT, both);
+    COLLECT(Allgatherv, allgatherv, low ? 4 * (me + 1) : 24, 24, out, low ? me + 1 : 6, MPI_INT, in,
+            low ? six : counts, places, MPI_INT, both);
     COLLECT(Alltoallv, alltoallv, low ? 12 : 36, low ? 12 : 36, out, threes, places, MPI_INT, in,
             threes, places, MPI_INT, both);
     COLLECT(Alltoallw, alltoallw, low ? 12 : 36, low ? 12 : 36, out, threes, bytes, types, in,
@@ -184,15 +190,18 @@ PROGRAM(neighbours_of_one)
     MPI_Comm graph;
     PMPI_Dist_graph_create_adjacent(world, me ? 1 : 0, &from, weights, me ? 0 : 3, to, weights,
                                     MPI_INFO_NULL, 0, &graph);
-    COLLECT(Neighbor_allgather, neighbor_allgather, me ? 0 : 4, me ? 4 : 0, out, 1, MPI_INT, in,
-            1, MPI_INT, graph);
+    COLLECT(Neighbor_allgather, neighbor_allgather, me ? 0 : 4, me ? 4 : 0, out, 1, MPI_INT, in, 1,
+            MPI_INT, graph);
     COLLECT(Neighbor_allgatherv, neighbor_allgatherv, me ? 0 : 8, me ? 8 : 0, out, 2, MPI_INT, in,
             twos, places, MPI_INT, graph);
     COLLECT(Neighbor_alltoallv, neighbor_alltoallv, me ? 0 : 24, 4 * me, out, counts, places,
             MPI_INT, in, count, places, MPI_INT, graph);
     COLLECT(Neighbor_alltoallw, neighbor_alltoallw, me ? 0 : 1 + 2 * 2 + 3 * 4,
-            me == 0 ? 0 : me == 1 ? 1 : me == 2 ? 4 : 12, out, counts, bytes, types, in, count,
-            bytes, mine, graph);
+            me == 0   ? 0
+            : me == 1 ? 1
+            : me == 2 ? 4
+                      : 12,
+            out, counts, bytes, types, in, count, bytes, mine, graph);
     PMPI_Comm_free(&graph);
 }
 
@@ -211,7 +220,7 @@ PROGRAM(neighbours_in_a_star)
 }
 
 PROGRAMS(WAY) = {
-    P(barriers), P(from_a_root), P(to_a_root), P(reductions), P(all_to_all), P(two_groups),
-    P(uneven_groups), P(neighbours_in_a_row), P(neighbours_of_one), P(neighbours_in_a_star),
-    {NULL, NULL},
+    P(barriers),          P(from_a_root),          P(to_a_root),     P(reductions),
+    P(all_to_all),        P(two_groups),           P(uneven_groups), P(neighbours_in_a_row),
+    P(neighbours_of_one), P(neighbours_in_a_star), {NULL, NULL},
 };

@@ -6,11 +6,11 @@
 #define WAY nonblocking
 #undef EVERY_WAY
 #define EVERY_WAY "nonblocking "
-#define COLLECT(Name, name, sent, received, ...)                         \
-    do {                                                                 \
-        MPI_Request request;                                             \
-        POST(C(I##name), (__VA_ARGS__, &request), sent, received);       \
-        CALL(Wait, (&request, MPI_STATUS_IGNORE));                       \
+#define COLLECT(Name, name, sent, received, ...)                   \
+    do {                                                           \
+        MPI_Request request;                                       \
+        POST(C(I##name), (__VA_ARGS__, &request), sent, received); \
+        CALL(Wait, (&request, MPI_STATUS_IGNORE));                 \
     } while (0)
 #define MEET(comm)                                 \
     do {                                           \
@@ -24,5 +24,6 @@
 #ifdef RKC_HAVE_MPI_LARGE_COUNT
 #define EVERY_LARGE
 #include "every.h"
+
 #include "coll_calls.h"
 #endif

@@ -77,8 +77,9 @@ PROGRAM(between_groups)
     CALL(Comm_remote_group, (both, &others));
     PMPI_Group_free(&others);
     PMPI_Comm_rank(half, &rank);
-    MOVE(Sendrecv, (out, 3, MPI_INT, 1 - rank, 0, in, 4, MPI_INT, 1 - rank, 0, both,
-                    MPI_STATUS_IGNORE), 12, 12);
+    MOVE(Sendrecv,
+         (out, 3, MPI_INT, 1 - rank, 0, in, 4, MPI_INT, 1 - rank, 0, both, MPI_STATUS_IGNORE), 12,
+         12);
     MESSAGE((me % 2 ? 0 : 1) + 2 * (1 - rank), 12);
     CALL(Intercomm_merge, (both, me % 2, &merged));
     PMPI_Comm_size(merged, &size);
@@ -96,7 +97,7 @@ static int copy(MPI_Comm comm, int key, void *extra, void *in, void *out, int *f
     return MPI_Topo_test(comm, &key);
 }
 
-static int delete(MPI_Comm comm, int key, void *value, void *extra)
+static int erase(MPI_Comm comm, int key, void *value, void *extra)
 {
     int size;
     (void)key, (void)value;
@@ -109,7 +110,7 @@ PROGRAM(attributes)
 {
     int key, flag = 0, deleted = 0, *value = NULL;
     MPI_Comm twin;
-    CALL(Comm_create_keyval, (copy, delete, &key, &deleted));
+    CALL(Comm_create_keyval, (copy, erase, &key, &deleted));
     CALL(Comm_set_attr, (world, key, &flag));
     CALL(Comm_get_attr, (world, key, &value, &flag));
     CHECK(flag && value == &flag);
@@ -153,6 +154,7 @@ PROGRAM(errors_of_communicators)
 }
 
 PROGRAMS(communicators) = {
-    P(communicators), P(duplicates), P(communicators_of_groups), P(between_groups), P(attributes),
-    P(errors_of_communicators), {NULL, NULL},
+    P(communicators),  P(duplicates), P(communicators_of_groups),
+    P(between_groups), P(attributes), P(errors_of_communicators),
+    {NULL, NULL},
 };

@@ -56,8 +56,8 @@ PROGRAM(spawned_processes)
     CALL(Comm_get_parent, (&parent));
     CHECK(parent == MPI_COMM_NULL);
     if (is_alone()) {
-        REFUSED(Comm_spawn, (every_command, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, world, &spawned,
-                             codes));
+        REFUSED(Comm_spawn,
+                (every_command, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, world, &spawned, codes));
         return;
     }
     CALL(Comm_spawn, (every_command, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, world, &spawned, codes));
@@ -72,12 +72,12 @@ PROGRAM(processes_of_two_commands)
     int codes[2];
     MPI_Comm spawned;
     if (is_alone()) {
-        REFUSED(Comm_spawn_multiple, (2, commands, MPI_ARGVS_NULL, numbers, infos, 0, world,
-                                      &spawned, codes));
+        REFUSED(Comm_spawn_multiple,
+                (2, commands, MPI_ARGVS_NULL, numbers, infos, 0, world, &spawned, codes));
         return;
     }
-    CALL(Comm_spawn_multiple, (2, commands, MPI_ARGVS_NULL, numbers, infos, 0, world, &spawned,
-                               codes));
+    CALL(Comm_spawn_multiple,
+         (2, commands, MPI_ARGVS_NULL, numbers, infos, 0, world, &spawned, codes));
     greet(&spawned);
 }
 
@@ -113,8 +113,7 @@ PROGRAM(groups_that_meet)
 /* A socket between ranks 0 and 1; -1 on the others. */
 static int wire(void)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof address;
     int fd = -1, listening;
     if (me == 0) {

@@ -52,15 +52,15 @@ PROGRAM(groups_of_sessions)
     PMPI_Group_size(all, &size);
     CHECK(size == RANKS);
     CALL(Comm_create_from_group, (all, "every", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
-    MOVE(Sendrecv, (out, 2, MPI_INT, right, 0, in, 4, MPI_INT, left, 0, comm, MPI_STATUS_IGNORE),
-         8, 8);
+    MOVE(Sendrecv, (out, 2, MPI_INT, right, 0, in, 4, MPI_INT, left, 0, comm, MPI_STATUS_IGNORE), 8,
+         8);
     MESSAGE(right, 8);
     PMPI_Group_incl(all, 2, parts[!low], &own);
     PMPI_Group_incl(all, 2, parts[low], &others);
-    CALL(Intercomm_create_from_groups, (own, 0, others, 0, "both", MPI_INFO_NULL,
-                                        MPI_ERRORS_RETURN, &both));
-    MOVE(Sendrecv, (out, 3, MPI_INT, me % 2, 0, in, 4, MPI_INT, me % 2, 0, both,
-                    MPI_STATUS_IGNORE), 12, 12);
+    CALL(Intercomm_create_from_groups,
+         (own, 0, others, 0, "both", MPI_INFO_NULL, MPI_ERRORS_RETURN, &both));
+    MOVE(Sendrecv, (out, 3, MPI_INT, me % 2, 0, in, 4, MPI_INT, me % 2, 0, both, MPI_STATUS_IGNORE),
+         12, 12);
     MESSAGE((me + 2) % RANKS, 12);
     PMPI_Comm_free(&both);
     PMPI_Comm_free(&comm);

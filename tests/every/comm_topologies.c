@@ -57,8 +57,8 @@ PROGRAM(graphs_of_all)
     CALL(Dist_graph_neighbors, (graph, 1, sources, weights, 1, targets, more));
     CHECK(sources[0] == left && targets[0] == right);
     PMPI_Comm_free(&graph);
-    CALL(Dist_graph_create_adjacent, (world, 1, &left, one, 1, &right, one, MPI_INFO_NULL, 0,
-                                      &graph));
+    CALL(Dist_graph_create_adjacent,
+         (world, 1, &left, one, 1, &right, one, MPI_INFO_NULL, 0, &graph));
     PMPI_Comm_free(&graph);
 }
 

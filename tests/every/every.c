@@ -36,7 +36,6 @@ static struct {
     struct row row[ROWS_MAX];
     int n_rows;
     struct messages message[2][RANKS + 1]; /* to, and fetched from */
-    int64_t requests_ticks;            /* in calls that complete requests */
 } said;
 
 static struct messages seen[2][RANKS + 1];
@@ -176,8 +175,8 @@ static void check_row(const struct row *row)
 {
     struct counters got = counters_of(said.program, row->function);
     int bucket = other_size(row, &got);
-    int same = got.calls == row->calls && got.sent == row->sent &&
-               got.received == row->received && got.completed == row->completed && bucket < 0;
+    int same = got.calls == row->calls && got.sent == row->sent && got.received == row->received &&
+               got.completed == row->completed && bucket < 0;
     int times = row->completed ? got.in_flight > 0 && got.blocked <= got.in_flight
                                : got.in_flight == 0 && got.blocked == 0;
     tap_ok(same, about(row->function), __FILE__, __LINE__,
@@ -195,9 +194,8 @@ static void check_row(const struct row *row)
 /* What all requests were waited for is no more than the time in the calls that can wait. */
 static void check_blocked(void)
 {
-    static const char *const waiting[] = {"MPI_Wait",    "MPI_Waitall",  "MPI_Waitany",
-                                          "MPI_Waitsome", "MPI_Test",     "MPI_Testall",
-                                          "MPI_Testany", "MPI_Testsome"};
+    static const char *const waiting[] = {"MPI_Wait", "MPI_Waitall", "MPI_Waitany", "MPI_Waitsome",
+                                          "MPI_Test", "MPI_Testall", "MPI_Testany", "MPI_Testsome"};
     int64_t blocked = 0, ticks = 0, completed = 0;
     for (int i = 0; i < said.n_rows; i++) {
         blocked += counters_of(said.program, said.row[i].function).blocked;
@@ -227,10 +225,10 @@ static void check_messages(void)
             n += want->n > 0;
             if (now.n - was->n != want->n || now.bytes - was->bytes != want->bytes) {
                 same = 0;
-                fprintf(stderr, "# rank %d, %s: %s rank %d %d messages of %d bytes, want %d of %d\n",
-                        me, said.program, way ? "fetched from" : "to", other,
-                        (int)(now.n - was->n), (int)(now.bytes - was->bytes), (int)want->n,
-                        (int)want->bytes);
+                fprintf(stderr,
+                        "# rank %d, %s: %s rank %d %d messages of %d bytes, want %d of %d\n", me,
+                        said.program, way ? "fetched from" : "to", other, (int)(now.n - was->n),
+                        (int)(now.bytes - was->bytes), (int)want->n, (int)want->bytes);
             }
             *was = now;
         }

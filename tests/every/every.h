@@ -33,7 +33,7 @@ enum {
     OTHER_WORLD = RANKS, /* a rank that is not of this one */
 };
 
-extern int me, left, right; /* this rank, those beside it in a ring */
+extern int me, left, right;  /* this rank, those beside it in a ring */
 extern const MPI_Comm world; /* returns errors, as all communicators here do */
 
 struct every_program {
@@ -86,16 +86,16 @@ const char *every_folder(void);
 #define COMPLETED(name, n) COMPLETED_(name, n)
 #define COMPLETED_(name, n) every_completed(EVERY_NAME(name), n)
 #define MOVE(name, args, sent, received) MOVE_(name, args, sent, received)
-#define MOVE_(name, args, sent, received)    \
-    do {                                     \
-        CALL_(name, args);                   \
-        ALSO_(name, sent, received);         \
+#define MOVE_(name, args, sent, received) \
+    do {                                  \
+        CALL_(name, args);                \
+        ALSO_(name, sent, received);      \
     } while (0)
 #define POST(name, args, sent, received) POST_(name, args, sent, received)
-#define POST_(name, args, sent, received)    \
-    do {                                     \
-        MOVE_(name, args, sent, received);   \
-        COMPLETED_(name, 1);                 \
+#define POST_(name, args, sent, received)  \
+    do {                                   \
+        MOVE_(name, args, sent, received); \
+        COMPLETED_(name, 1);               \
     } while (0)
 #define MESSAGE(rank, bytes) every_message(rank, 0, bytes)
 #define FETCHED(rank, bytes) every_message(rank, 1, bytes)
@@ -105,12 +105,15 @@ const char *every_folder(void);
 #define PROGRAM__(name) static void program_##name(void)
 #define PROGRAMS(name) PROGRAMS_(EVERY_FORM(name))
 #define PROGRAMS_(name) PROGRAMS__(name)
-#define PROGRAMS__(name)                             \
+#define PROGRAMS__(name)                              \
     extern const struct every_program every_##name[]; \
     const struct every_program every_##name[]
 #define P(name) P_(EVERY_FORM(name))
 #define P_(name) P__(name)
-#define P__(name) {EVERY_WAY #name, program_##name}
+#define P__(name)                       \
+    {                                   \
+        EVERY_WAY #name, program_##name \
+    }
 #define EVERY_WAY "" /* tells programs apart that are compiled more than once */
 
 #endif

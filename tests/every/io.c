@@ -17,11 +17,9 @@ extern const struct every_program every_files[], every_accesses[], every_accesse
     every_files_c[];
 
 static const struct every_program *const programs[] = {
-    every_files,
-    every_accesses,
+    every_files,   every_accesses,
 #ifdef RKC_HAVE_MPI_LARGE_COUNT
-    every_files_c,
-    every_accesses_c,
+    every_files_c, every_accesses_c,
 #endif
     NULL,
 };

@@ -19,7 +19,8 @@ static MPI_File file(int bytes)
     memset(out, 0, sizeof out);
     snprintf(name, sizeof name, "%s/data", every_folder());
     every_check(PMPI_File_open(world, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &fh) ==
-                    MPI_SUCCESS, "a file is opened");
+                    MPI_SUCCESS,
+                "a file is opened");
     PMPI_File_set_size(fh, 0);
     PMPI_File_set_size(fh, bytes);
     PMPI_File_seek(fh, me * BYTES, MPI_SEEK_SET);
@@ -122,8 +123,8 @@ PROGRAM(common_pointer)
 }
 
 PROGRAMS(accesses) = {
-    P(writes), P(reads), P(accesses_in_two_calls), P(accesses_by_requests), P(common_pointer),
-    {NULL, NULL},
+    P(writes),         P(reads),     P(accesses_in_two_calls), P(accesses_by_requests),
+    P(common_pointer), {NULL, NULL},
 };
 
 #if defined RKC_HAVE_MPI_LARGE_COUNT && !defined EVERY_LARGE

@@ -110,25 +110,22 @@ PROGRAM(representations)
 #ifndef EVERY_LARGE
     /* Open MPI's own I/O knows no representations but those of the standard. */
     if (every_is("Open MPI v4"))
-        REFUSED(Register_datarep, ("every", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL,
-                                   extent_of, NULL));
+        REFUSED(Register_datarep,
+                ("every", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent_of, NULL));
     else
-        CALL(Register_datarep, ("every", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent_of,
-                                NULL));
+        CALL(Register_datarep,
+             ("every", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent_of, NULL));
 #else
-    CALL(Register_datarep_c, ("every_c", MPI_CONVERSION_FN_NULL_C, MPI_CONVERSION_FN_NULL_C,
-                              extent_of, NULL));
+    CALL(Register_datarep_c,
+         ("every_c", MPI_CONVERSION_FN_NULL_C, MPI_CONVERSION_FN_NULL_C, extent_of, NULL));
 #endif
 }
 
 PROGRAMS(files) = {
 #ifndef EVERY_LARGE
-    P(whole_files),
-    P(views),
-    P(errors_of_files),
+    P(whole_files),     P(views),     P(errors_of_files),
 #endif
-    P(representations),
-    {NULL, NULL},
+    P(representations), {NULL, NULL},
 };
 
 #if defined RKC_HAVE_MPI_LARGE_COUNT && !defined EVERY_LARGE

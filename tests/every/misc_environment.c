@@ -1,4 +1,5 @@
-/* misc_environment.c - the environment, errors, memory, ports and what MPI-2 and MPI-3 took away. */
+/* misc_environment.c - the environment, errors, memory, ports and what MPI-2 and MPI-3 took away.
+ */
 #include "autoconf.h"
 
 #include "every.h"
@@ -24,7 +25,8 @@ PROGRAM(environment)
     CALL(Pcontrol, (3));
 }
 
-/* What the program asks for while recording is paused is not counted, and a request is not either. */
+/* What the program asks for while recording is paused is not counted, and a request is not either.
+ */
 PROGRAM(paused)
 {
     int rank, out = 0, in;
@@ -67,7 +69,7 @@ static int copy(MPI_Comm comm, int key, void *extra, void *in, void *out, int *f
     return MPI_SUCCESS;
 }
 
-static int delete(MPI_Comm comm, int key, void *value, void *extra)
+static int erase(MPI_Comm comm, int key, void *value, void *extra)
 {
     (void)comm, (void)key, (void)value;
     ++*(int *)extra;
@@ -78,7 +80,7 @@ static int delete(MPI_Comm comm, int key, void *value, void *extra)
 PROGRAM(old_attributes)
 {
     int key, flag = 0, deleted = 0, *value = NULL;
-    CALL(Keyval_create, (copy, delete, &key, &deleted));
+    CALL(Keyval_create, (copy, erase, &key, &deleted));
     CALL(Attr_put, (world, key, &flag));
     CALL(Attr_get, (world, key, &value, &flag));
     CHECK(flag && value == &flag);

@@ -17,9 +17,13 @@ extern const struct every_program every_blocking[], every_requests[], every_pers
     every_blocking_c[], every_requests_c[], every_persistent_c[];
 
 static const struct every_program *const programs[] = {
-    every_blocking,   every_requests,   every_persistent,
+    every_blocking,
+    every_requests,
+    every_persistent,
 #ifdef RKC_HAVE_MPI_LARGE_COUNT
-    every_blocking_c, every_requests_c, every_persistent_c,
+    every_blocking_c,
+    every_requests_c,
+    every_persistent_c,
 #endif
     NULL,
 };

@@ -82,11 +82,12 @@ PROGRAM(exchanges)
     MPI_Status status;
     MOVE(C(Sendrecv), (out, 2, MPI_INT, right, 0, in, N, MPI_INT, left, 0, world, &status), 8, 8);
     MESSAGE(right, 8);
-    MOVE(C(Sendrecv), (out, me, MPI_INT, right, 0, in, N, MPI_INT, left, 0, world,
-                       MPI_STATUS_IGNORE), 4 * me, 4 * left);
+    MOVE(C(Sendrecv),
+         (out, me, MPI_INT, right, 0, in, N, MPI_INT, left, 0, world, MPI_STATUS_IGNORE), 4 * me,
+         4 * left);
     MESSAGE(right, 4 * me);
-    MOVE(C(Sendrecv_replace), (out, 5, MPI_INT, left, 1, right, 1, world, MPI_STATUS_IGNORE),
-         20, 20);
+    MOVE(C(Sendrecv_replace), (out, 5, MPI_INT, left, 1, right, 1, world, MPI_STATUS_IGNORE), 20,
+         20);
     MESSAGE(left, 20);
 }
 
@@ -96,8 +97,9 @@ PROGRAM(with_nobody)
     MPI_Status status;
     MOVE(C(Send), (out, N, MPI_INT, MPI_PROC_NULL, 0, world), 0, 0);
     MOVE(C(Recv), (in, N, MPI_INT, MPI_PROC_NULL, 0, world, &status), 0, 0);
-    MOVE(C(Sendrecv), (out, N, MPI_INT, MPI_PROC_NULL, 0, in, N, MPI_INT, MPI_PROC_NULL, 0, world,
-                       &status), 0, 0);
+    MOVE(C(Sendrecv),
+         (out, N, MPI_INT, MPI_PROC_NULL, 0, in, N, MPI_INT, MPI_PROC_NULL, 0, world, &status), 0,
+         0);
     CALL(Probe, (MPI_PROC_NULL, 0, world, &status));
 }
 
@@ -136,8 +138,8 @@ PROGRAM(refused_calls)
 }
 
 PROGRAMS(blocking) = {
-    P(send_modes), P(send_datatypes), P(receives), P(exchanges), P(with_nobody), P(probes),
-    P(refused_calls), {NULL, NULL},
+    P(send_modes),  P(send_datatypes), P(receives),      P(exchanges),
+    P(with_nobody), P(probes),         P(refused_calls), {NULL, NULL},
 };
 
 #if defined RKC_HAVE_MPI_LARGE_COUNT && !defined EVERY_LARGE

@@ -17,11 +17,9 @@ extern const struct every_program every_moves[], every_windows[], every_moves_c[
     every_windows_c[];
 
 static const struct every_program *const programs[] = {
-    every_moves,
-    every_windows,
+    every_moves,   every_windows,
 #ifdef RKC_HAVE_MPI_LARGE_COUNT
-    every_moves_c,
-    every_windows_c,
+    every_moves_c, every_windows_c,
 #endif
     NULL,
 };

@@ -87,7 +87,8 @@ PROGRAM(locks)
     PMPI_Win_free(&win);
 }
 
-/* With MPI_NO_OP the origin's arguments are not significant: they are nothing that could be read. */
+/* With MPI_NO_OP the origin's arguments are not significant: they are nothing that could be read.
+ */
 PROGRAM(fetches)
 {
     int out[N] = {0}, in[N], none = 0;
@@ -98,8 +99,8 @@ PROGRAM(fetches)
          8, 8);
     MESSAGE(right, 8);
     FETCHED(right, 8);
-    MOVE(C(Get_accumulate), (nowhere, 0, MPI_INT, in, 4, MPI_INT, left, 0, 4, MPI_INT, MPI_NO_OP,
-                             win), 0, 16);
+    MOVE(C(Get_accumulate),
+         (nowhere, 0, MPI_INT, in, 4, MPI_INT, left, 0, 4, MPI_INT, MPI_NO_OP, win), 0, 16);
     FETCHED(left, 16);
     MOVE(Fetch_and_op, (out, in, MPI_INT, right, 8, MPI_SUM, win), 4, 4);
     MESSAGE(right, 4);
@@ -128,8 +129,9 @@ PROGRAM(window_requests)
     POST(C(Raccumulate), (out, 3, MPI_INT, right, 8, 3, MPI_INT, MPI_SUM, win, &requests[2]), 12,
          0);
     MESSAGE(right, 12);
-    POST(C(Rget_accumulate), (out, 4, MPI_INT, in2, 4, MPI_INT, left, 16, 4, MPI_INT, MPI_SUM, win,
-                              &requests[3]), 16, 16);
+    POST(C(Rget_accumulate),
+         (out, 4, MPI_INT, in2, 4, MPI_INT, left, 16, 4, MPI_INT, MPI_SUM, win, &requests[3]), 16,
+         16);
     MESSAGE(left, 16);
     FETCHED(left, 16);
     CALL(Waitall, (4, requests, MPI_STATUSES_IGNORE));
@@ -161,8 +163,8 @@ PROGRAM(other_ranks)
 }
 
 PROGRAMS(moves) = {
-    P(fences), P(posts_and_starts), P(locks), P(fetches), P(window_requests), P(other_ranks),
-    {NULL, NULL},
+    P(fences),          P(posts_and_starts), P(locks),     P(fetches),
+    P(window_requests), P(other_ranks),      {NULL, NULL},
 };
 
 #if defined RKC_HAVE_MPI_LARGE_COUNT && !defined EVERY_LARGE

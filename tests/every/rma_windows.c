@@ -58,7 +58,7 @@ static int copy(MPI_Win win, int key, void *extra, void *in, void *out, int *fla
 }
 
 /* What a callback calls is part of the call that calls back. */
-static int delete(MPI_Win win, int key, void *value, void *extra)
+static int erase(MPI_Win win, int key, void *value, void *extra)
 {
     int flag;
     (void)win, (void)key, (void)value;
@@ -71,7 +71,7 @@ PROGRAM(window_attributes)
     int memory[N], key, flag = 0, deleted = 0, *value = NULL;
     MPI_Win win;
     PMPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, world, &win);
-    CALL(Win_create_keyval, (copy, delete, &key, &deleted));
+    CALL(Win_create_keyval, (copy, erase, &key, &deleted));
     CALL(Win_set_attr, (win, key, memory));
     CALL(Win_get_attr, (win, key, &value, &flag));
     CHECK(flag && value == memory);
@@ -122,9 +122,7 @@ PROGRAM(window_properties)
 PROGRAMS(windows) = {
     P(kinds_of_windows),
 #ifndef EVERY_LARGE
-    P(dynamic_window),
-    P(window_attributes),
-    P(window_properties),
+    P(dynamic_window),   P(window_attributes), P(window_properties),
 #endif
     {NULL, NULL},
 };

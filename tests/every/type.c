@@ -17,11 +17,9 @@ extern const struct every_program every_types[], every_packing[], every_types_c[
     every_packing_c[];
 
 static const struct every_program *const programs[] = {
-    every_types,
-    every_packing,
+    every_types,   every_packing,
 #ifdef RKC_HAVE_MPI_LARGE_COUNT
-    every_types_c,
-    every_packing_c,
+    every_types_c, every_packing_c,
 #endif
     NULL,
 };

@@ -55,7 +55,10 @@ PROGRAM(counts_of_statuses)
 }
 
 PROGRAMS(packing) = {
-    P(packing), P(packing_for_others), P(counts_of_statuses), {NULL, NULL},
+    P(packing),
+    P(packing_for_others),
+    P(counts_of_statuses),
+    {NULL, NULL},
 };
 
 #if defined RKC_HAVE_MPI_LARGE_COUNT && !defined EVERY_LARGE

@@ -56,8 +56,8 @@ PROGRAM(types_of_arrays)
     MPI_Datatype type;
     CALL(C(Type_create_subarray), (2, sizes, parts, starts, MPI_ORDER_C, MPI_INT, &type));
     freed(&type, 24);
-    CALL(C(Type_create_darray), (RANKS, me, 2, sizes, ways, arguments, ranks, MPI_ORDER_C, MPI_INT,
-                                 &type));
+    CALL(C(Type_create_darray),
+         (RANKS, me, 2, sizes, ways, arguments, ranks, MPI_ORDER_C, MPI_INT, &type));
     freed(&type, 64);
 }
 
@@ -108,8 +108,8 @@ PROGRAM(contents)
     PMPI_Type_vector_c(2, 3, 4, MPI_INT, &type);
     CALL(Type_get_envelope_c, (type, &n_ints, &n_places, &n_counts, &n_types, &combiner));
     CHECK(n_counts == 3 && n_types == 1 && combiner == MPI_COMBINER_VECTOR);
-    CALL(Type_get_contents_c, (type, n_ints, n_places, n_counts, n_types, ints, places, counts,
-                               types));
+    CALL(Type_get_contents_c,
+         (type, n_ints, n_places, n_counts, n_types, ints, places, counts, types));
     CHECK(counts[0] == 2 && counts[1] == 3 && counts[2] == 4);
     PMPI_Type_free(&type);
 }
@@ -124,7 +124,7 @@ static int copy(MPI_Datatype type, int key, void *extra, void *in, void *out, in
     return MPI_SUCCESS;
 }
 
-static int delete(MPI_Datatype type, int key, void *value, void *extra)
+static int erase(MPI_Datatype type, int key, void *value, void *extra)
 {
     (void)type, (void)key, (void)value;
     ++*(int *)extra;
@@ -137,7 +137,7 @@ PROGRAM(type_attributes)
     char name[MPI_MAX_OBJECT_NAME] = "";
     MPI_Datatype type;
     PMPI_Type_contiguous(2, MPI_INT, &type);
-    CALL(Type_create_keyval, (copy, delete, &key, &deleted));
+    CALL(Type_create_keyval, (copy, erase, &key, &deleted));
     CALL(Type_set_attr, (type, key, &flag));
     CALL(Type_get_attr, (type, key, &value, &flag));
     CHECK(flag && value == &flag);
@@ -187,14 +187,9 @@ PROGRAM(removed_types)
 #endif
 
 PROGRAMS(types) = {
-    P(types_of_one),
-    P(types_of_many),
-    P(types_of_arrays),
-    P(extents),
-    P(contents),
+    P(types_of_one),    P(types_of_many), P(types_of_arrays), P(extents), P(contents),
 #ifndef EVERY_LARGE
-    P(type_attributes),
-    P(types_by_size),
+    P(type_attributes), P(types_by_size),
 #ifdef RKC_HAVE_MPI_REMOVED
     P(removed_types),
 #endif
