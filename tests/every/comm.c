@@ -11,7 +11,7 @@ static const char *const rows[] = {
 
 #include "every.h"
 
-static const struct every_excuse excuses[] = {{NULL, NULL, NULL}};
+static const struct every_excuse excuses[] = {{NULL, NULL}};
 
 extern const struct every_program every_communicators[], every_groups[], every_topologies[],
     every_processes[], every_sessions[];

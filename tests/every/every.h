@@ -41,10 +41,9 @@ struct every_program {
     void (*run)(void);
 };
 
-/* A function that no program calls, and why. With `library`, the beginning of the name of an MPI,
- * it is only that one that cannot call it. */
+/* A function that no program calls, and why. */
 struct every_excuse {
-    const char *function, *library, *why;
+    const char *function, *why;
 };
 
 /* Run lists of programs, and check that between them and `beginning`, the function that was called

@@ -11,7 +11,7 @@ static const char *const rows[] = {
 
 #include "every.h"
 
-static const struct every_excuse excuses[] = {{NULL, NULL, NULL}};
+static const struct every_excuse excuses[] = {{NULL, NULL}};
 
 extern const struct every_program every_blocking[], every_requests[], every_persistent[],
     every_blocking_c[], every_requests_c[], every_persistent_c[];

@@ -11,7 +11,7 @@ static const char *const rows[] = {
 
 #include "every.h"
 
-static const struct every_excuse excuses[] = {{NULL, NULL, NULL}};
+static const struct every_excuse excuses[] = {{NULL, NULL}};
 
 extern const struct every_program every_moves[], every_windows[], every_moves_c[],
     every_windows_c[];

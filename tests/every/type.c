@@ -11,7 +11,7 @@ static const char *const rows[] = {
 
 #include "every.h"
 
-static const struct every_excuse excuses[] = {{NULL, NULL, NULL}};
+static const struct every_excuse excuses[] = {{NULL, NULL}};
 
 extern const struct every_program every_types[], every_packing[], every_types_c[],
     every_packing_c[];
