@@ -16,45 +16,8 @@
  *                        what is received at each completion, booked to the call of MPI_Start
  *
  * and one says what, with the call's own arguments: the buffers, whose memory may be asked about,
- * and whom it goes to. "Block" is count times size; n is the size of the communicator, of the
- * remote group if it has two.
- *
- *   word                  sent                            received
- *   SENDS                 the block                       -
- *   RECEIVES              -                               what arrived
- *   EXCHANGES             the block                       what arrived
- *   ARRIVES               -                               what arrived, known at completion
- *   SENDS_AND_ARRIVES     the block                       what arrived, known at completion; with
- *                                                         MPICH, which does not tell, the block
- *   TAKES                 -                               the block
- *   MEETS, SYNCHRONIZES   nothing, and no entry among the sizes
- *   BROADCASTS            root: the block                 others: the block
- *   REDUCES               the block                       root: the block
- *   COMBINES, SCANS       the block                       the block
- *   COMBINES_BEFORE       the block                       the block; rank 0 nothing
- *   REDUCE_SCATTERS       all blocks of the own group     the own block
- *   GATHERS               the block; in place nothing     root: n blocks
- *   SCATTERS              root: n blocks                  the block; in place nothing
- *   ALLGATHERS            the block                       n blocks
- *   ALLTOALLS             n blocks                        n blocks
- *   NEIGHBOR_GATHERS      the block, if it has a target   a block from each source
- *   NEIGHBOR_ALLTOALLS    a block to each target          a block from each source
- *   PUTS                  the origin's block              -
- *   GETS                  -                               the origin's block
- *   FETCHES               the origin's block; with        the result's block
- *                         MPI_NO_OP nothing
- *   SWAPS                 two elements: the value, and    one element
- *                         the one to compare with
- *   WRITES, READS         what the file took              what the file gave
- *   WRITES_LATER          the block                       -
- *   READS_LATER           -                               what the file gave
- *   PACKS, UNPACKS        the block, packed               the block, unpacked
- *
- * _V sums over blocks of different counts, _W of different types. In place, the block sent by
- * ALLGATHERS and ALLTOALLS is that of the receiving side. Between two groups the rank that
- * gives MPI_ROOT is the root and sends (BROADCASTS, SCATTERS) or receives (REDUCES, GATHERS)
- * alone; one that gives MPI_PROC_NULL moves nothing. Of split file operations the call that ends
- * them moves the data.
+ * and whom it goes to. What each sends and receives stands in words.def, which `rankclock report
+ * --explain` prints; _V sums over blocks of different counts, _W of different types.
  *
  * Each operation that moves data, or may, is one entry in the histogram of sizes, with the
  * larger of what it sent and received: at the call, or at completion where that brings data.

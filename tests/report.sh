@@ -179,6 +179,18 @@ for word in Parallel 'Load balance' Communication 'wall s' 'excl s' 'MPI s' imba
     'time s' most blocked calls bytes GB/s host pinned device managed unknown; do
     is "$(grep -c "^  $word  *[^ ]" out)" 1 "--explain has $word"
 done
+# The wrappers' rows that move data, without those that the MPI lacks.
+moving=$(awk 'NR == FNR { have[$2] = $1 == "#define"; next }
+        /^#ifdef/ { skip = !have[$2]; next } /^#endif/ { skip = 0; next } !skip' \
+    "$top_builddir/autoconf.h" "$top_srcdir"/pmpi/[a-z]*.def | tr '\n' ' ' |
+    sed 's/\(CALL\|COLLECTIVE\)\(_C\)\?(/\n&/g' | grep -E '(MOVES|POSTS|PLANS)\(' |
+    sed 's/^[A-Z_]*(\([A-Za-z_]*\).*/\1/' | sort -u)
+sed -n '/^BYTES/,/^RULES/p' out | tr -cs 'A-Za-z_' '\n' >said
+missing=$(for name in $moving; do grep -qx "$name" said || echo "$name"; done)
+is "$missing" "" "--explain has each function that moves data among the bytes"
+like "$(printf '%s\n' $moving | wc -l)" '^ *1[0-9][0-9]$' "of which there are more than a hundred"
+like "$(tr -s ' \n' ' ' <out)" 'sent: the block; in place nothing; received: root: n blocks Gather, Gatherv' \
+    "each function with its own"
 
 like "$("$RKC_COMMAND" info stencil.h5)" 'schema  *1\.2' "info has the schema"
 like "$("$RKC_COMMAND" info stencil.h5)" 'command  *./stencil --size 4096' "the job"

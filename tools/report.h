@@ -177,5 +177,7 @@ void rkc_report_print_device_visits(const struct rkc_report *report, const struc
 int rkc_report_print_region(const struct rkc_report *report, const struct rkc_page *page,
                             const char *name);
 void rkc_report_explain(const struct rkc_page *page);
+/* The part of it about bytes. */
+void rkc_report_explain_bytes(const struct rkc_page *page);
 
 #endif

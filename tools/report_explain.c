@@ -105,6 +105,7 @@ void rkc_report_explain(const struct rkc_page *page)
         fprintf(page->out, "  %-*s", INDENT - 2, paragraphs[i][0]);
         rkc_text_wrap(page->out, paragraphs[i][1], INDENT, page->columns);
     }
+    rkc_report_explain_bytes(page);
     size_t n;
     const struct rkc_rule *rules = rkc_report_rules(&n);
     fputs("\nRULES of the verdict, the first that holds, and of warnings\n", page->out);
