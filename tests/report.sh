@@ -12,7 +12,7 @@ utf8=$(locale -a 2>/dev/null | grep -iE '^(C|en_US)\.utf-?8$' | head -n 1)
 LC_ALL=C
 export LC_ALL
 
-for what in plain odd many gpu many_gpu startup; do
+for what in plain odd many gpu many_gpu startup mpi full sync odd_mpi; do
     "$top_builddir/tests/report_file" "$what" "$what.h5" || bail "cannot make $what.h5"
 done
 "$top_builddir/tests/make_file" stencil.h5 4 >made || bail "cannot make stencil.h5"
@@ -49,9 +49,9 @@ is "$("$RKC_COMMAND" report stencil.h5 | grep -E '^ *(step|compute|output) ' | t
 output 0.015 0.9 0.015 0.000 4.00 r0 1 1/4" \
     "regions are a tree with inclusive, exclusive, MPI time, imbalance, slowest rank, visits, ranks"
 is "$(row stencil.h5 'step/halo Irecv')" \
-    "step/halo Irecv 0.002 0.1 r0 0.180 800 52.4MB 64KiB 64KiB 0.07" \
+    "step/halo Irecv 0.002 0.1 - - - r0 0.180 800 52.4MB 64KiB 64KiB 0.07" \
     "a nonblocking receive has its bytes, the time blocked for it, and a rate by time in flight"
-is "$(row stencil.h5 'step/halo Waitall')" "step/halo Waitall 0.180 11.1 r0 - 400 - - - -" \
+is "$(row stencil.h5 'step/halo Waitall')" "step/halo Waitall 0.180 11.1 - - - r0 - 400 - - - -" \
     "a wait has its time and longest rank, and - for what it has not"
 like "$(row stencil.h5 VERDICT)" "load imbalance, 9.2 % of ranks x elapsed; r3 (node001)" \
     "the verdict names the slow rank and its node"
@@ -117,7 +117,7 @@ like "$(row gpu.h5 W7)" '5 of 210 visits of GPU regions have no device time; of 
 is "$(row gpu4.h5 W6)$(row gpu4.h5 W7)$(row gpu4.h5 W8)" "" "none of them where it is not so"
 like "$(row plain.h5 W8)" 'GPU regions have host times alone: the program has not loaded libcuda' \
     "W8: no driver for GPU regions"
-like "$("$RKC_COMMAND" report --ranks gpu.h5)" '^ *0 secret0 .* 0.160  finalized' \
+like "$("$RKC_COMMAND" report --ranks gpu.h5 | tr -s ' ')" ' 0 secret0 .* 0.160 finalized' \
     "--ranks has the device time of each"
 like "$("$RKC_COMMAND" report --region kernel -w 200 gpu.h5)" \
     '195 visits, mean 0.000821 s, launch lag 0.000020 s; 3 not timed: captured into a graph; 2 not' \
@@ -128,9 +128,98 @@ like "$("$RKC_COMMAND" info gpu.h5)" 'NVIDIA H200 on secret0, GPU-shared: r0 and
 is "$(grep -cE 'secret|GPU-' out) $(grep -c 'NVIDIA H200: r0' out) $(grep -c '570.86' out)" "0 2 1" \
     "and with --redact neither UUIDs nor hosts"
 
+# --- what MPI moved, and who waited ---
+
+is "$(row mpi.h5 'MPI mean/rank')" \
+    "MPI mean/rank call kind time s %wall wait>= for xfer<= blocked calls bytes mean p50>= GB/s" \
+    "kinds, waits and blocked time have columns where there are some"
+is "$(row mpi.h5 'solve Allreduce')" \
+    "solve Allreduce HH 0.330 33.0 0.300 r3 0.030 - 400 6.40kB 8B 8B -" \
+    "waiting is 3 x 0.430 + 0.030 - 4 x 0.030, per rank, for the rank with the least"
+is "$(row mpi.h5 'solve Barrier')" "solve Barrier - 0.020 2.0 - - - - 40 - - - -" \
+    "and - where not all have called equally often"
+is "$("$RKC_COMMAND" report mpi.h5 | grep '^halo .*Isend' | tr -s ' ')" \
+    "halo Isend D- 0.007 0.8 - - - 0.002 3500 34.3MB 9.57KiB 512B 0.21
+halo Isend H- 0.003 0.2 - - - 0.003 500 32.8MB 64KiB 64KiB 0.82" \
+    "a call path has a row for each pair of kinds, the host's being the rest; devices are one"
+is "$(row mpi.h5 'halo Irecv')" "halo Irecv -M 0.002 0.2 - - - - 1000 65.5MB 64KiB 64KiB -" \
+    "of one pair of kinds it has the numbers of the call path"
+is "$(row mpi.h5 'BY KIND')" \
+    "BY KIND -M 49.4 %, D- 25.9 %, H- 24.7 %, HH <.1 % of 133MB sent + received" \
+    "bytes by kind: 65.5, 34.3, 32.8 of 132.6 MB"
+is "$(row mpi.h5 'TOP PAIRS')" "TOP PAIRS r0->r2 4MB (secret0->secret1) | of 10MB, 70.0 % between nodes" \
+    "the pair with most bytes, its nodes, and how much goes from node to node"
+like "$("$RKC_COMMAND" report -w 200 mpi.h5)" \
+    'r0->r2 4MB (secret0->secret1), r3->r0 3MB (secret1->secret0), r0->r1 1MB |' \
+    "what both ends counted of a pair is one"
+like "$("$RKC_COMMAND" report -w 200 mpi.h5)" \
+    'VERDICT  main loss: waiting for r3 (secret1) in solve/MPI_Allreduce (>= 30.0 % of wall); it computes 1.60 x the mean, most of it in work; GPU' \
+    "V4: waiting for one rank is more than half of what is lost: 1.2 of 2 s"
+like "$(row mpi.h5 'Open MPI')" '^Open MPI v9.9 (GPU-aware: no), MPI 3.1 | tool' \
+    "whether the MPI is GPU-aware; a line that is too long goes without the thread level"
+like "$("$RKC_COMMAND" report -w 120 mpi.h5)" '(GPU-aware: no), MPI 3.1, MPI_THREAD_SINGLE | tool' \
+    "a longer one has it"
+is "$(row sync.h5 'MPI mean/rank')" \
+    "MPI mean/rank call time s %wall wait for xfer most blocked calls bytes mean p50>= GB/s" \
+    "with RANKCLOCK_MPI_SYNC waiting is no bound"
+is "$(row sync.h5 '(run) Allreduce')" "(run) Allreduce 0.105 10.5 0.075 r0 0.030 r1 - 20 - - - -" \
+    "but what the barriers took: (20 + 130) / 2"
+is "$(row sync.h5 '(run) Bcast')" "(run) Bcast 0.045 4.5 0.020 r1 0.025 r1 - 20 - - - -" \
+    "of rooted collectives, too"
+is "$(row sync.h5 W17)" "W17 waiting for r0 (secret0) in MPI_Allreduce (7.5 % of wall)" \
+    "W17: waiting that is not the main loss: 150 / 2000"
+like "$(row sync.h5 'Open MPI')" '(GPU-aware: unknown)' "an MPI that does not say whether it is GPU-aware"
+
+# A file of a schema without them has the form that it had.
+old=$top_srcdir/tests/golden/schema-1.1.h5
+is "$(row "$old" 'MPI mean/rank')" \
+    "MPI mean/rank call time s %wall most blocked calls bytes mean p50>= GB/s" \
+    "a file of schema 1.1 has no kinds, no waits"
+is "$("$RKC_COMMAND" report "$old" | grep -cE '^(BY KIND|TOP PAIRS)|GPU-aware')" 0 "and no lines of them"
+like "$("$RKC_COMMAND" report --matrix "$old")" '^no messages between ranks were counted' \
+    "nor a matrix"
+
+"$RKC_COMMAND" report --matrix mpi.h5 >out
+like "$(tr '\n' ' ' <out)" '172 messages, 10MB: inside nodes 1MB, 10.0 % of bytes; between nodes 7MB, 70.0 % of bytes; others 2MB, 20.0 % of bytes others: ranks of other worlds, and those beyond a rank.s first RANKCLOCK_MATRIX_PEERS; 1 row, most bytes of r1 (secret0)' \
+    "--matrix sums up what stays on a node, and what is not told apart"
+is "$(sed -n '/^PAIRS/,$p' out | tr -s ' ' | sed 's/^ //')" \
+    "PAIRS from node to node messages bytes mean % bytes
+r0 secret0 r2 secret1 50 4MB 78.1KiB 40.0
+r3 secret1 r0 secret0 15 3MB 195KiB 30.0
+r1 secret0 others - 7 2MB 279KiB 20.0
+r0 secret0 r1 secret0 100 1MB 9.77KiB 10.0
+
+RANKS node targets sent bytes sent received bytes recv % other nodes
+r0 secret0 2 150 5MB 15 3MB 87.5
+r2 secret1 0 0 0B 50 4MB 100.0
+r1 secret0 1 7 2MB 100 1MB 0.0
+r3 secret1 2 15 3MB 0 0B 100.0" \
+    "and has pairs and ranks, most bytes first"
+"$RKC_COMMAND" report --matrix wide.h5 >out
+is "$(awk 'length > 100' out | wc -l) $(awk 'END { print NR <= 40 }' out)" "0 1" \
+    "of 20000 ranks on one page"
+like "$(cat out)" '[0-9] more, 6.55MB or less each (--all)$' "saying how many pairs it leaves out"
+is "$("$RKC_COMMAND" report --matrix --all wide.h5 | grep -c 6.55MB)" 40000 "--all shows each"
+
+is "$(row mpi.h5 '3 secret1' --ranks)" "3 secret1 0 1 1.000 0.000 0.200 0.800 80.0 1.200 - finalized -" \
+    "--ranks has how long the others waited for each"
+"$RKC_COMMAND" report --region solve mpi.h5 >out
+like "$(tr -s ' ' <out)" 'solve/MPI_Allreduce 4 of r0.. all 100 1.320 0.030 0.430 1.200 90.9 r3 (secret1)' \
+    "--region has the communicators, their times, and who was awaited"
+like "$(tr -s ' ' <out)" 'solve/MPI_Barrier 2 of r0.. all 10 0.040 0.020 0.020 - - -' \
+    "or that it is not known"
+"$RKC_COMMAND" report --region halo mpi.h5 >out
+like "$(tr -s ' ' <out)" 'halo/MPI_Isend device none 1 500 32.8MB 64KiB 64KiB 0.020 0.004 0.060 400' \
+    "and what was moved from which device, and how many datatypes had gaps"
+like "$(tr -s ' ' <out)" 'halo/MPI_Isend host none - 500 32.8MB 64KiB 64KiB 0.010 0.012 0.040 -' \
+    "beside the host's rest"
+"$RKC_COMMAND" info --redact mpi.h5 >out
+is "$(grep -cE 'secret|GPU-far' out) $(grep -cE '^  MPI waits  *2 rows|^  MPI matrix  *5 pairs|^  gpu_aware  *no' out)" "0 3" \
+    "info --redact counts the rows and names none"
+
 # --- the form ---
 
-for file in stencil partial odd many plain startup wide gpu many_gpu gpu4; do
+for file in stencil partial odd many plain startup wide gpu many_gpu gpu4 mpi full sync odd_mpi; do
     "$RKC_COMMAND" report $file.h5 >$file.txt 2>&1
     is "$(awk 'END { print NR <= 40 }' $file.txt)" 1 "$file: at most 40 lines"
     is "$(awk 'length > 100' $file.txt)" "" "$file: at most 100 columns"
@@ -142,14 +231,20 @@ like "$(grep '^step ' wide.txt)" ' r19999 *2M  20000/20000$' \
 is "$("$RKC_COMMAND" report --all many.h5 | grep -c 'Call_')" 300 "--all shows every row"
 like "$("$RKC_COMMAND" report many.h5)" '295 more, 43.9 % of wall or less each (--all)' \
     "without it what is left out is counted and bounded"
+for option in --matrix --ranks '--region MPI_Allreduce' '--all --region (run)'; do
+    # shellcheck disable=SC2086
+    "$RKC_COMMAND" report $option odd_mpi.h5 >out 2>&1
+    is "$? $(awk 'length > 100' out)$(grep -c '[^ -~]' out)" "0 0" "odd_mpi $option: ASCII, 100 columns"
+done
 if [ -n "$utf8" ]; then
+    like "$(LC_ALL=$utf8 "$RKC_COMMAND" report mpi.h5)" '(≥ 30.0 % of wall)' "in UTF-8 a bound has its sign"
     LC_ALL=$utf8 "$RKC_COMMAND" report odd.h5 >odd_utf8.txt
     like "$(cat odd_utf8.txt)" 'größe' "in UTF-8 names keep their letters"
     like "$(cat odd_utf8.txt)" 'x…x.*xlast ' "a long one is shortened with an ellipsis"
     is "$(grep -c "$(printf '\342\200\256')" odd_utf8.txt)" 0 "and none turns the text around"
     is "$(tr -d '\200-\277' <odd_utf8.txt | awk 'length > 100')" "" "in at most 100 columns"
 else
-    skip 4 "no UTF-8 locale"
+    skip 5 "no UTF-8 locale"
 fi
 
 # --- details ---
@@ -169,14 +264,15 @@ is "$? $(cat out) $(wc -l <err)" "2  1" "a region that is not there is one line 
 "$RKC_COMMAND" report --ranks stencil.h5 >out
 is "$(grep -c 'finalized' out)" 4 "--ranks has a row for each"
 like "$(grep finalized out | head -n 1 | tr -s ' ')" \
-    '^ 3 node001 1 1 1.615 0.150 0.272 1.343 83.2 finalized -$' "the one that computes most first"
+    '^ 3 node001 1 1 1.615 0.150 0.272 1.343 83.2 0.000 finalized -$' "the one that computes most first"
 "$RKC_COMMAND" report --explain >out
-for rule in V1 V2 V3 V4 V5 W1 W2 W3 W4 W5 W6 W7 W8; do
+for rule in V1 V2 V3 V4 V5 V6 W1 W2 W3 W4 W5 W6 W7 W8 W17; do
     is "$(grep -c "^  $rule " out)" 1 "--explain has rule $rule"
 done
 for word in Parallel 'Load balance' Communication 'wall s' 'excl s' 'MPI s' imbal slow visits \
     'GPU s' %GPU coverage 'GPU balance' 'launch lag' 'GPU wait' offload 'GPU idle' \
-    'time s' most blocked calls bytes GB/s host pinned device managed unknown; do
+    'time s' most blocked calls bytes GB/s host pinned device managed unknown \
+    kind 'wait>=' for 'xfer<=' 'BY KIND' 'TOP PAIRS' others 'awaited s>=' gaps; do
     is "$(grep -c "^  $word  *[^ ]" out)" 1 "--explain has $word"
 done
 # The wrappers' rows that move data, without those that the MPI lacks.
@@ -188,7 +284,7 @@ moving=$(awk 'NR == FNR { have[$2] = $1 == "#define"; next }
 sed -n '/^BYTES/,/^RULES/p' out | tr -cs 'A-Za-z_' '\n' >said
 missing=$(for name in $moving; do grep -qx "$name" said || echo "$name"; done)
 is "$missing" "" "--explain has each function that moves data among the bytes"
-like "$(printf '%s\n' $moving | wc -l)" '^ *1[0-9][0-9]$' "of which there are more than a hundred"
+like "$(printf '%s\n' $moving | wc -l)" '^ *[12][0-9][0-9]$' "of which there are more than a hundred"
 like "$(tr -s ' \n' ' ' <out)" 'sent: the block; in place nothing; received: root: n blocks Gather, Gatherv' \
     "each function with its own"
 

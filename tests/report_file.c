@@ -6,6 +6,10 @@
  *   gpu      two ranks, of which one uses two devices and shares one with the other
  *   many_gpu the same regions as many, all with device time on many devices
  *   startup  one rank whose time is MPI_Init, small messages and the tool's own cost
+ *   mpi      four ranks on two nodes that wait for the last one, and send from device memory
+ *   full     the same, killed, with notes and settings, and two ranks that share a device
+ *   sync     two ranks with a barrier before each collective
+ *   odd_mpi  numbers and ranks as large as they can be, and names that want to harm a terminal
  *
  * Times are whole milliseconds, so that every number of a report can be computed by hand.
  */
@@ -17,16 +21,19 @@
 
 #include <rankclock/status.h>
 
+#include "profile_mpi.h"
 #include "sink/hdf5.h"
 
-enum { RANKS_MAX = 2, MS = 1000000, ROOT = 0 };
+enum { RANKS_MAX = 4, PEERS_MAX = 8, MS = 1000000, ROOT = 0 };
 
 struct file {
     struct rkc_job job;
     struct rkc_profile profile;
     struct rkc_rank_row rows[RANKS_MAX];
-    struct rkc_rank_device devices[RANKS_MAX * RKC_RANK_DEVICES_MAX]; /* in the order of the ranks */
-    int n_ranks, n_devices;
+    struct rkc_rank_device
+        devices[RANKS_MAX * RKC_RANK_DEVICES_MAX]; /* in the order of the ranks */
+    struct rkc_rank_peer peers[PEERS_MAX];         /* the same */
+    int n_ranks, n_devices, n_peers;
     enum rkc_file_status status;
 };
 
@@ -79,12 +86,22 @@ static uint32_t add(struct file *file, uint32_t parent, enum rkc_region_kind kin
     return path;
 }
 
+/* An MPI call; ranks beyond the second take as long as the second, but for the last of four. */
+static uint32_t add_calls(struct file *file, uint32_t parent, const char *name, int64_t visits,
+                          int first_ms, int others_ms, int last_ms)
+{
+    struct spent spent[RANKS_MAX];
+    for (int rank = 0; rank < RANKS_MAX; rank++) {
+        int ms = rank == 0 ? first_ms : rank == RANKS_MAX - 1 ? last_ms : others_ms;
+        spent[rank] = (struct spent){ms, ms, ms, 0};
+    }
+    return add(file, parent, RKC_REGION_MPI, name, visits, spent);
+}
+
 static uint32_t add_call(struct file *file, uint32_t parent, const char *name, int64_t visits,
                          int first_ms, int second_ms)
 {
-    struct spent spent[] = {{first_ms, first_ms, first_ms, 0},
-                            {second_ms, second_ms, second_ms, 0}};
-    return add(file, parent, RKC_REGION_MPI, name, visits, spent);
+    return add_calls(file, parent, name, visits, first_ms, second_ms, second_ms);
 }
 
 /* The rows of the ranks and the root: wall, MPI_Init, MPI and useful time in ms. */
@@ -256,6 +273,202 @@ static void make_startup(struct file *file)
     file->job.overhead_ns = INT64_C(50) * MS;
 }
 
+/* ---- what MPI moved ---- */
+
+/* Operations of a call path in other memory than the host's. */
+static struct rkc_transfer *put_transfer(struct file *file, uint32_t path,
+                                         enum rkc_memory_kind send_kind, int send_device,
+                                         enum rkc_memory_kind recv_kind, int recv_device)
+{
+    struct rkc_transfer *row = rkc_profile_transfer_get(&file->profile, path, send_kind,
+                                                        send_device, recv_kind, recv_device);
+    need(row ? 0 : RKC_ENOMEM);
+    return row;
+}
+
+/* What one rank spent in the collectives of a call path and communicator. */
+static void put_wait(struct file *file, uint32_t path, uint64_t key, int size, int rank,
+                     int64_t calls, int ms, int sync_ms)
+{
+    int64_t ns = (int64_t)ms * MS;
+    struct rkc_wait wait = {.path = path,
+                            .ranks = 1,
+                            .least_rank = rank,
+                            .comm = {key, size, 0},
+                            .calls_min = calls,
+                            .calls_max = calls,
+                            .ns_sum = ns,
+                            .ns_min = ns,
+                            .ns_max = ns,
+                            .sync_ns = sync_ms < 0 ? RKC_ABSENT : (int64_t)sync_ms * MS};
+    need(rkc_profile_wait_merge(&file->profile, &wait));
+}
+
+/* In the order of the ranks that counted them, which `rank` is. */
+static void put_peer(struct file *file, int rank, int32_t source, int32_t target, int64_t messages,
+                     int64_t bytes)
+{
+    file->peers[file->n_peers++] = (struct rkc_rank_peer){source, target, messages, bytes};
+    file->rows[rank].n_peers++;
+}
+
+/* 4000 sends: 3000 of 512 bytes from device 0; of 64 KiB, 500 from device 1, most of them with
+ * gaps, and 500 from the host. */
+static void add_sends(struct file *file, uint32_t halo)
+{
+    uint32_t send = add_call(file, halo, "MPI_Isend", 1000, 10, 10);
+    uint64_t *size = file->profile.numbers.hist[send].size;
+    for (int rank = 0; rank < 4; rank++) {
+        put(file, send, RKC_METRIC_BYTES_SENT, 750 * 512 + 250 * 65536, rank);
+        put(file, send, RKC_METRIC_BLOCKED, 5 * MS, rank);
+        put(file, send, RKC_METRIC_IN_FLIGHT, 50 * MS, rank);
+    }
+    size[rkc_size_bucket(512)] = 3000;
+    size[rkc_size_bucket(65536)] = 1000;
+    struct rkc_transfer *row = put_transfer(file, send, RKC_KIND_DEVICE, 0, RKC_KIND_NONE, -1);
+    row->sent = 3000 * 512;
+    row->ns = 10 * MS;
+    row->blocked_ns = 4 * MS;
+    row->in_flight_ns = 100 * MS;
+    row->size[rkc_size_bucket(512)] = 3000;
+    row = put_transfer(file, send, RKC_KIND_DEVICE, 1, RKC_KIND_NONE, -1);
+    row->sent = 500 * 65536;
+    row->ns = 20 * MS;
+    row->blocked_ns = 4 * MS;
+    row->in_flight_ns = 60 * MS;
+    row->noncontiguous = 400;
+    row->size[rkc_size_bucket(65536)] = 500;
+}
+
+/* All receives are into managed memory. */
+static void add_receives(struct file *file, uint32_t halo)
+{
+    uint32_t receive = add_call(file, halo, "MPI_Irecv", 250, 2, 2);
+    for (int rank = 0; rank < 4; rank++)
+        put(file, receive, RKC_METRIC_BYTES_RECEIVED, 250 * 65536, rank);
+    file->profile.numbers.hist[receive].size[rkc_size_bucket(65536)] = 1000;
+    struct rkc_transfer *row = put_transfer(file, receive, RKC_KIND_NONE, -1, RKC_KIND_MANAGED, -1);
+    row->received = 1000 * 65536;
+    row->ns = 8 * MS;
+    row->size[rkc_size_bucket(65536)] = 1000;
+}
+
+static void make_mpi(struct file *file)
+{
+    static const int times[][4] = {
+        {1000, 0, 600, 400}, {1000, 0, 600, 400}, {1000, 0, 600, 400}, {1000, 0, 200, 800}};
+    begin(file, 4, times);
+    need(rkc_job_set(&file->job, "gpu_aware", "no"));
+    need(rkc_job_set(&file->job, "mpi_standard", "3.1"));
+    need(rkc_job_set(&file->job, "thread_level", "MPI_THREAD_SINGLE"));
+    need(rkc_job_set(&file->job, "other_tools", "libmpiP.so"));
+    struct spent solve[] = {{450, 0, 450, 0}, {450, 0, 450, 0}, {450, 0, 450, 0}, {50, 0, 50, 0}};
+    struct spent halo[] = {{20, 8, 12, 8}, {20, 8, 12, 8}, {20, 8, 12, 8}, {20, 8, 12, 8}};
+    struct spent work[] = {
+        {400, 400, 0, 400}, {400, 400, 0, 400}, {400, 400, 0, 400}, {800, 800, 0, 800}};
+    add(file, ROOT, RKC_REGION_USER, "work", 10, work);
+    uint32_t solving = add(file, ROOT, RKC_REGION_USER, "solve", 10, solve);
+    uint32_t sum = add_calls(file, solving, "MPI_Allreduce", 100, 430, 430, 30);
+    uint32_t meet = add_calls(file, solving, "MPI_Barrier", 10, 20, 20, 20);
+    for (int rank = 0; rank < 4; rank++) {
+        snprintf(file->rows[rank].node, sizeof file->rows[rank].node, "secret%d", rank / 2);
+        put_wait(file, sum, 11, 4, rank, 100, rank == 3 ? 30 : 430, -1);
+        put(file, sum, RKC_METRIC_BYTES_SENT, 800, rank);
+        put(file, sum, RKC_METRIC_BYTES_RECEIVED, 800, rank);
+    }
+    file->profile.numbers.hist[sum].size[rkc_size_bucket(8)] = 400;
+    put_wait(file, meet, 12, 2, 0, 10, 20, -1);
+    put_wait(file, meet, 12, 2, 1, 9, 20, -1);
+    uint32_t exchange = add(file, ROOT, RKC_REGION_USER, "halo", 10, halo);
+    add_sends(file, exchange);
+    add_receives(file, exchange);
+    put_peer(file, 0, 0, 1, 100, 1000000);
+    put_peer(file, 0, 0, 2, 50, 4000000);
+    put_peer(file, 0, 3, 0, 5, 1000000);
+    put_peer(file, 1, 1, -1, 7, 2000000);
+    put_peer(file, 3, 3, 0, 10, 2000000);
+    add_device(file, 0, "far", 0, 0);
+    file->devices[0].numa_node = 1;
+    file->devices[0].rank_numa_node = 0;
+}
+
+static void make_full(struct file *file)
+{
+    make_mpi(file);
+    uint32_t parent = ROOT, last = 0;
+    struct spent spent[] = {{90, 10, 0, 90}, {90, 10, 0, 90}, {90, 10, 0, 90}, {90, 10, 0, 90}};
+    for (int i = 0; i < 30; i++) {
+        char name[200];
+        snprintf(name, sizeof name, "a_region_of_a_name_that_is_rather_long_for_a_line_%d", i);
+        parent = add(file, parent, RKC_REGION_USER, name, 1, spent);
+        snprintf(name, sizeof name, "MPI_Call_%d", i);
+        last = add_call(file, parent, name, 1, 1, 1);
+        put_device(file, parent, 1, 1, 0);
+        put(file, parent, RKC_METRIC_DEVICE_CAPTURED, 1, 0);
+    }
+    for (int kind = 0; kind < 8; kind++)
+        need(rkc_profile_note_add(&file->profile, (enum rkc_note_kind)kind, RKC_NO_PATH, 0, 5,
+                                  NULL));
+    add_device(file, 1, "far", 0, 0);
+    need(rkc_job_set(&file->job, "perturbing", "RANKCLOCK_GPU_SYNC, RANKCLOCK_MPI_SYNC"));
+    for (int rank = 1; rank < 4; rank++) {
+        file->rows[rank].state = RKC_STATE_SIGNAL;
+        file->rows[rank].open_path = rank == 1 ? last : parent;
+    }
+    file->job.overhead_ns = INT64_C(500) * MS;
+    file->status = RKC_FILE_ABORTED;
+}
+
+static void make_sync(struct file *file)
+{
+    static const int times[][4] = {{1000, 0, 100, 900}, {1000, 0, 200, 800}};
+    begin(file, 2, times);
+    need(rkc_job_set(&file->job, "perturbing", "RANKCLOCK_MPI_SYNC"));
+    need(rkc_job_set(&file->job, "gpu_aware", "unknown"));
+    uint32_t sum = add_call(file, ROOT, "MPI_Allreduce", 10, 60, 150);
+    put_wait(file, sum, 1, 2, 0, 10, 60, 20);
+    put_wait(file, sum, 1, 2, 1, 10, 150, 130);
+    uint32_t spread = add_call(file, ROOT, "MPI_Bcast", 10, 40, 50);
+    put_wait(file, spread, 1, 2, 0, 10, 30, 30);
+    put_wait(file, spread, 1, 2, 1, 10, 10, 10);
+}
+
+static void make_odd_mpi(struct file *file)
+{
+    static const int times[][4] = {{1000, 0, 900, 100}, {1000, 0, 900, 100}};
+    static const enum rkc_memory_kind kinds[] = {RKC_KIND_NONE,    RKC_KIND_HOST,
+                                                 RKC_KIND_PINNED,  RKC_KIND_DEVICE,
+                                                 RKC_KIND_MANAGED, RKC_KIND_UNKNOWN};
+    const int64_t most = INT64_MAX;
+    begin(file, 2, times);
+    file->job.ranks = INT32_MAX;
+    need(rkc_job_set(&file->job, "other_tools", "\033[31mred\n\xe2\x80\xaetool"));
+    need(rkc_job_set(&file->job, "perturbing", "\033[2J"));
+    need(rkc_job_set(&file->job, "gpu_aware", "\033[1mperhaps, who would know, and when"));
+    uint32_t sum = add_call(file, ROOT, "MPI_Allreduce", 10, 450, 450);
+    uint32_t send = add_call(file, ROOT, "MPI_Start_\033[31mall", 10, 450, 450);
+    put(file, send, RKC_METRIC_BYTES_SENT, most, 0);
+    put(file, send, RKC_METRIC_BYTES_RECEIVED, most, 0);
+    for (int from = 0; from < 6; from++)
+        for (int to = 0; to < 6; to++) {
+            struct rkc_transfer *row =
+                put_transfer(file, send, kinds[from], kinds[from] == RKC_KIND_DEVICE ? 32767 : -1,
+                             kinds[to], kinds[to] == RKC_KIND_DEVICE ? 32767 : -1);
+            row->sent = row->received = row->ns = row->blocked_ns = row->in_flight_ns = most;
+            row->noncontiguous = most;
+            for (int i = 0; i < RKC_SIZE_BUCKETS; i++)
+                row->size[i] = (uint64_t)most;
+        }
+    struct rkc_comm_id comm = {UINT64_MAX, INT32_MAX, INT32_MAX - 1};
+    need(rkc_profile_wait_add(&file->profile, sum, &comm, 1, most, most, most));
+    put_peer(file, 0, INT32_MAX - 1, 0, most, most);
+    put_peer(file, 0, 0, INT32_MAX - 2, most, most);
+    put_peer(file, 0, -1, 0, most, most);
+    put_peer(file, 1, 1, 1, 0, most);
+}
+
+/* ---- the file ---- */
+
 /* The metrics that some rank has. */
 static uint32_t find_metrics(const struct rkc_profile *profile)
 {
@@ -270,8 +483,12 @@ static int write_file(struct file *file, const char *output)
 {
     char text[RKC_SINK_TEXT_MAX] = "";
     struct rkc_sink *sink;
-    struct rkc_rows rows = {(uint32_t)file->n_ranks, file->profile.n_paths, file->rows, NULL,
-                            file->devices, NULL};
+    struct rkc_rows rows = {(uint32_t)file->n_ranks,
+                            file->profile.n_paths,
+                            file->rows,
+                            NULL,
+                            file->devices,
+                            file->peers};
     struct rkc_rank_range none = {0, 0};
     file->job.metrics = find_metrics(&file->profile);
     int status = rkc_sink_hdf5_open(output, 0644, &sink, text);
@@ -302,15 +519,17 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*make)(struct file *file);
-    } files[] = {
-        {"plain", make_plain}, {"odd", make_odd},           {"many", make_many},
-        {"gpu", make_gpu},     {"many_gpu", make_many_gpu}, {"startup", make_startup}};
+    } files[] = {{"plain", make_plain},    {"odd", make_odd},           {"many", make_many},
+                 {"gpu", make_gpu},        {"many_gpu", make_many_gpu}, {"startup", make_startup},
+                 {"mpi", make_mpi},        {"full", make_full},         {"sync", make_sync},
+                 {"odd_mpi", make_odd_mpi}};
     struct file file;
     for (size_t i = 0; argc == 3 && i < sizeof files / sizeof *files; i++)
         if (strcmp(argv[1], files[i].name) == 0) {
             files[i].make(&file);
             return write_file(&file, argv[2]);
         }
-    fputs("usage: report_file plain|odd|many|gpu|many_gpu|startup OUTPUT\n", stderr);
+    fputs("usage: report_file plain|odd|many|gpu|many_gpu|startup|mpi|full|sync|odd_mpi OUTPUT\n",
+          stderr);
     return 2;
 }

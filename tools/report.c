@@ -18,6 +18,7 @@ static int help(void)
          "\n"
          "  -r, --region NAME  one region, call path (step/halo) or MPI function in detail\n"
          "      --ranks        the ranks one by one\n"
+         "      --matrix       messages and bytes by pair of ranks, by rank and by node\n"
          "  -a, --all          every row, however many\n"
          "  -w, --width N      columns of a line, 80 or more\n"
          "      --explain      what every number means, and the rules of the verdict\n"
@@ -27,7 +28,7 @@ static int help(void)
 
 struct options {
     const char *file, *region, *width;
-    int ranks, all, explain, columns;
+    int ranks, matrix, all, explain, columns;
 };
 
 static int is_flag(const char *word, const char *name, const char *letter, int *flag)
@@ -57,6 +58,7 @@ static int parse(int argc, char **argv, struct options *options)
             return rkc_tool_usage("report", "no value after", word) + 1;
         if (!taken && !is_flag(word, "--", "--", &only_files) &&
             !is_flag(word, "--ranks", "--ranks", &options->ranks) &&
+            !is_flag(word, "--matrix", "--matrix", &options->matrix) &&
             !is_flag(word, "--all", "-a", &options->all) &&
             !is_flag(word, "--explain", "--explain", &options->explain) &&
             !is_flag(word, "--help", "-h", &wants_help))
@@ -80,11 +82,14 @@ static int print(struct rkc_reader *reader, const struct options *options,
                  const struct rkc_page *page)
 {
     struct rkc_report report;
-    int status = rkc_report_init(&report, reader);
+    int status =
+        rkc_report_init(&report, reader, options->matrix ? RKC_REPORT_ALL_PAIRS : RKC_REPORT_PAIRS);
     if (status == 0 && options->region)
         status = rkc_report_print_region(&report, page, options->region);
     else if (status == 0 && options->ranks)
         rkc_report_print_ranks(&report, page);
+    else if (status == 0 && options->matrix)
+        rkc_report_print_matrix(&report, page);
     else if (status == 0)
         rkc_report_print(&report, page);
     rkc_report_free(&report);
@@ -94,7 +99,9 @@ static int print(struct rkc_reader *reader, const struct options *options,
                        options->region);
     else if (status != 0)
         rkc_tool_error("report: %s: %s", options->file, rkc_strerror(status));
-    return status == 0 ? RKC_EXIT_OK : status == RKC_ENOTFOUND ? RKC_EXIT_USAGE : RKC_EXIT_FAILED;
+    return status == 0                                        ? RKC_EXIT_OK
+           : status == RKC_ENOTFOUND || status == RKC_EFORMAT ? RKC_EXIT_USAGE
+                                                              : RKC_EXIT_FAILED;
 }
 
 int rkc_tool_report(int argc, char **argv)

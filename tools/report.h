@@ -17,6 +17,9 @@ enum {
     RKC_REPORT_LINES = 40,
     RKC_REPORT_TOP = 5, /* regions whose efficiencies stand beside the run's */
     RKC_REPORT_REASONS = 5, /* why visits of GPU regions have no device time */
+    RKC_REPORT_FINDINGS = 24,
+    RKC_REPORT_PAIRS = 4096,       /* pairs of ranks kept for the page */
+    RKC_REPORT_ALL_PAIRS = 1 << 18, /* for --matrix */
 };
 
 /* POP's multiplicative model: parallel = balance × communication. */
@@ -66,14 +69,61 @@ struct rkc_report_gpu {
     double offload, wait_ns;  /* known if a region is marked as waiting; the wait is a mean */
 };
 
-/* An MPI function at one call path. */
+/* An MPI function at one call path, or, where that moved data between several kinds of memory, a
+ * part of it. */
 struct rkc_report_call {
     uint32_t path;
+    char kinds[3];                /* a letter for each end, as "DH"; "-" where nothing was moved */
     double ns, share, blocked_ns; /* means over ranks */
+    double wait_ns, xfer_ns;      /* means: at least so much waiting; at most so much else */
+    int32_t awaited;              /* the rank that most of that was for, or -1 */
     int32_t longest;              /* the rank with the most time, or -1 */
     int64_t calls, bytes, ranks;
     double mean_bytes, median_bytes; /* of one call; the median's is its bucket's lower edge */
     double rate;                     /* bytes per ns, or NaN where it would mean nothing */
+};
+
+/* What was moved between two kinds of memory, over all call paths and ranks. */
+struct rkc_report_kinds {
+    char kinds[3];
+    double bytes; /* sent and received */
+};
+
+/* The waiting in symmetric collectives of a call path, summed over ranks and communicators. */
+struct rkc_report_wait {
+    double ns;       /* at least; NaN: not known */
+    int32_t awaited; /* the rank that was waited for most in one communicator, or -1 */
+};
+
+/* A rank that others waited for, and where most. */
+struct rkc_report_awaited {
+    int32_t rank;
+    uint32_t path;
+    double ns, path_ns; /* summed over the ranks that waited: in all, and at `path` */
+};
+
+struct rkc_report_pair {
+    int32_t source, target; /* -1: others */
+    double messages, bytes;
+};
+
+/* What a rank has sent and received, by the messages that were counted. */
+struct rkc_report_traffic {
+    double sent, received, bytes_sent, bytes_received;
+    double away;    /* of the bytes, those to and from other nodes */
+    int64_t targets; /* rows of the matrix, in which it is the source */
+};
+
+/* The communication matrix, as far as it is kept: of more pairs those with most bytes. */
+struct rkc_report_matrix {
+    struct rkc_report_pair *pairs; /* most bytes first */
+    size_t n_pairs, cap_pairs, n_left_out;
+    double most_left_out; /* bytes of a pair that is not there, at most */
+    struct rkc_report_traffic *ranks; /* as in the file */
+    struct rkc_report_pair all, inside, between, unknown, others; /* sums; no ranks in them */
+    int64_t others_rows; /* rows of ranks with others: for each, of what it sent and what it got */
+    int32_t others_rank; /* the rank with most bytes in one of them, or -1 */
+    double others_most;
 };
 
 /* Ranks that ended, or were last seen, in the same call path. */
@@ -97,27 +147,63 @@ struct rkc_report {
     double overhead;                      /* of the sum of the ranks' wall time */
     struct rkc_efficiency efficiency;     /* of the run, MPI_Init left out */
     struct rkc_report_gpu gpu;
+    struct rkc_report_matrix matrix;
     int32_t most_useful;                  /* row of ranks, or -1 */
     double most_useful_ns, mean_useful_ns;
 
     struct rkc_report_region *regions; /* in the order of the tree, most time first */
     struct rkc_report_call *calls;     /* most time first */
+    struct rkc_report_kinds *kinds;    /* most bytes first; none where no kind was told */
+    struct rkc_report_wait *waits;     /* of each call path */
+    struct rkc_report_awaited *awaited; /* most time first */
     struct rkc_report_open *open;      /* most ranks first */
     struct rkc_finding *findings;      /* the verdict first */
-    size_t n_regions, n_calls, n_open, n_findings;
+    size_t n_regions, n_calls, n_kinds, n_awaited, n_open, n_findings;
+    int has_kinds; /* some data was not in host memory */
+    int waits_are_measured; /* RANKCLOCK_MPI_SYNC: no bounds */
     size_t top[RKC_REPORT_TOP]; /* rows of regions, in the order of the tree */
     size_t n_top;
 };
 
 /** Compute a report from an open file, which must stay open.
  *
- * @return 0 or RKC_ENOMEM; rkc_report_free in either case
+ * @param pairs  so many pairs of ranks are kept of the matrix
+ *
+ * @return 0, RKC_ENOMEM or, where the matrix is damaged, RKC_EFORMAT; rkc_report_free in any case
  */
-int rkc_report_init(struct rkc_report *report, struct rkc_reader *reader);
+int rkc_report_init(struct rkc_report *report, struct rkc_reader *reader, size_t pairs);
 void rkc_report_free(struct rkc_report *report);
 
 /* The numbers of the devices, before those of the regions. 0 or RKC_ENOMEM. */
 int rkc_report_measure_gpu(struct rkc_report *report);
+
+/* The waits, then the MPI calls. 0 or RKC_ENOMEM. */
+int rkc_report_measure_waits(struct rkc_report *report);
+int rkc_report_measure_calls(struct rkc_report *report);
+
+/* The matrix: 0, RKC_ENOMEM or RKC_EFORMAT. */
+int rkc_report_measure_matrix(struct rkc_report *report, size_t pairs);
+
+/* A letter for a memory kind: H, P, D, M, U, "-" for none, "?" for one of a newer schema. */
+char rkc_report_kind_letter(const char *kind);
+
+/* What is known of the waiting of a row: measured, or a lower bound, or absent. */
+int64_t rkc_report_wait_ns(const struct rkc_reader_wait *wait);
+
+/* Where the rank is in the table of ranks, or -1. */
+int64_t rkc_report_rank_row(const struct rkc_report *report, int32_t rank);
+
+/* "r17 (g07)", or "r17" without its node; cut to what fits. */
+void rkc_report_rank_name(const struct rkc_report *report, int32_t rank, char *out, size_t size);
+
+/* Sent or received as a message of its own, point to point or one-sided: by its name. */
+int rkc_report_is_message(const char *call);
+
+/* The least size in the bucket that holds the median; NaN for an empty histogram. */
+double rkc_report_median_size(const struct rkc_reader *reader, const int64_t *counts);
+
+/* a + b, at most INT64_MAX; neither is negative. */
+int64_t rkc_report_add(int64_t a, int64_t b);
 
 /* "node7 0000:3b:00.0" */
 void rkc_report_device_name(const struct rkc_reader *reader, size_t i, char *out, size_t size);
@@ -131,6 +217,18 @@ void rkc_report_gpu_kind(const struct rkc_report *report, char *out, size_t size
 
 /* The findings of a report whose numbers are there. 0 or RKC_ENOMEM. */
 int rkc_report_judge(struct rkc_report *report);
+
+/* Add a finding; beyond RKC_REPORT_FINDINGS it is lost. */
+__attribute__((format(printf, 3, 4))) void rkc_report_find(struct rkc_report *report,
+                                                           const char *rule, const char *format,
+                                                           ...);
+
+/* A call path in a sentence: cut in front, where it says least. */
+struct rkc_spot {
+    char text[160];
+};
+struct rkc_spot rkc_report_spot(const struct rkc_report *report, uint32_t path);
+
 
 /* Thresholds of the rules, in the order of their names. */
 struct rkc_rule {
@@ -173,6 +271,21 @@ void rkc_report_print_gpu(const struct rkc_report *report, const struct rkc_page
 /* A line about a call path's visits on the device; nothing if it is no GPU region. */
 void rkc_report_print_device_visits(const struct rkc_report *report, const struct rkc_page *page,
                                     uint32_t path);
+/* The table of MPI calls, of at most `rows` rows. */
+void rkc_report_print_calls(const struct rkc_report *report, const struct rkc_page *page,
+                            size_t rows);
+/* The lines below it: bytes by kind, the pairs with most bytes; nothing if there are none. */
+void rkc_report_print_kinds(const struct rkc_report *report, const struct rkc_page *page);
+void rkc_report_print_pairs(const struct rkc_report *report, const struct rkc_page *page);
+/* What a call path moved, row by row; nothing if all was host memory. */
+void rkc_report_print_transfers(const struct rkc_report *report, const struct rkc_page *page,
+                                uint32_t path);
+/* The collectives at a call path or below it, by communicator; nothing if there are none. */
+void rkc_report_print_waits(const struct rkc_report *report, const struct rkc_page *page,
+                            uint32_t path);
+void rkc_report_print_matrix(const struct rkc_report *report, const struct rkc_page *page);
+/* Whether a call path is below another, or is it. */
+int rkc_report_is_within(const struct rkc_reader *reader, uint32_t path, uint32_t top);
 /* RKC_ENOTFOUND if there is no region or call path of that name. */
 int rkc_report_print_region(const struct rkc_report *report, const struct rkc_page *page,
                             const char *name);

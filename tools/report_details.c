@@ -2,6 +2,7 @@
 #include "autoconf.h"
 
 #include "report.h"
+#include "table.h"
 #include "text.h"
 
 #include <inttypes.h>
@@ -15,9 +16,6 @@ enum {
     SLOWEST_RANKS = 5,
     CALLS_BELOW = 5,
     OTHERS_MAX = 5,
-    NODE_COLUMNS = 14,
-    RANK_CELLS = 83, /* columns left of the open call path, that of the device apart */
-    DEVICE_CELL = 9,
 };
 
 /* ---- ranks ---- */
@@ -33,34 +31,81 @@ static int by_useful(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-static void print_rank(const struct rkc_report *report, const struct rkc_page *page,
-                       const struct rkc_reader_rank *rank)
+/* How long the others waited for each rank, in the order of the rows; 0 where not at all. */
+static double *awaited_times(const struct rkc_report *report)
+{
+    double *times = calloc(report->n_ranks + 1, sizeof *times);
+    for (size_t i = 0; times && i < report->n_awaited; i++) {
+        int64_t row = rkc_report_rank_row(report, report->awaited[i].rank);
+        if (row >= 0)
+            times[row] = report->awaited[i].ns;
+    }
+    return times;
+}
+
+static void add_rank(const struct rkc_report *report, const struct rkc_page *page,
+                     struct rkc_table *table, const struct rkc_reader_rank *rank, double awaited_ns)
 {
     int decimals = rkc_text_decimals(report->wall_ns);
-    char wall[RKC_CELL_MAX], init[RKC_CELL_MAX], mpi[RKC_CELL_MAX], useful[RKC_CELL_MAX];
-    char share[RKC_CELL_MAX], threads[RKC_CELL_MAX], cpu[RKC_CELL_MAX], path[RKC_NAME_CELL] = "-";
-    double parts = (double)rank->useful_ns / (double)rank->wall_ns;
-    fprintf(page->out, "%6d ", rank->rank);
-    rkc_text_put(page->out, rank->node, NODE_COLUMNS, page->utf8);
+    char cell[RKC_CELL_MAX], path[RKC_NAME_CELL] = "-";
+    const int64_t times[] = {rank->wall_ns, rank->init_ns, rank->mpi_ns, rank->useful_ns};
+    double share = (double)rank->useful_ns / (double)rank->wall_ns;
     if (rank->open_callpath >= 0)
         rkc_report_path(report->reader, (uint32_t)rank->open_callpath, path, sizeof path);
-    char device[RKC_CELL_MAX] = "";
-    int device_cell = report->gpu.exists ? DEVICE_CELL : 0;
-    if (report->gpu.exists)
-        rkc_text_seconds((double)rank->device_ns, decimals, device);
-    fprintf(page->out, "%4s%4s%9s%8s%9s%9s%7s%*s  %-9.9s ", rkc_text_count(rank->cpu, cpu),
-            rkc_text_count(rank->threads, threads),
-            rkc_text_seconds((double)rank->wall_ns, decimals, wall),
-            rkc_text_seconds((double)rank->init_ns, decimals, init),
-            rkc_text_seconds((double)rank->mpi_ns, decimals, mpi),
-            rkc_text_seconds((double)rank->useful_ns, decimals, useful),
-            rkc_text_percent(rank->wall_ns > 0 ? parts : NAN, share), device_cell, device,
-            rank->state);
-    char fitted[RKC_NAME_CELL];
-    int columns = page->columns - RANK_CELLS - device_cell;
-    columns = columns > 8 ? columns : 8;
-    rkc_text_fit(path, columns, page->utf8, fitted, sizeof fitted);
-    fprintf(page->out, "%s\n", fitted);
+    snprintf(cell, sizeof cell, "%" PRId32, rank->rank);
+    rkc_table_add(table, cell, page->utf8);
+    rkc_table_add(table, rank->node, page->utf8);
+    rkc_table_add(table, rkc_text_count(rank->cpu, cell), page->utf8);
+    rkc_table_add(table, rkc_text_count(rank->threads, cell), page->utf8);
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        rkc_table_add(table, rkc_text_seconds((double)times[i], decimals, cell), page->utf8);
+    rkc_table_add(table, rkc_text_percent(rank->wall_ns > 0 ? share : NAN, cell), page->utf8);
+    rkc_table_add(table, rkc_text_seconds(awaited_ns, decimals, cell), page->utf8);
+    double device_ns = report->gpu.exists ? (double)rank->device_ns : NAN;
+    rkc_table_add(table, rkc_text_seconds(device_ns, decimals, cell), page->utf8);
+    snprintf(cell, sizeof cell, "%.16s", rank->state);
+    rkc_table_add(table, cell, page->utf8);
+    rkc_table_add(table, path, page->utf8);
+}
+
+/* The ranks in a given order, `cut` of them left out in the middle. */
+static void print_rank_table(const struct rkc_report *report, const struct rkc_page *page,
+                             const size_t *order, size_t n, size_t cut)
+{
+    const struct rkc_table_column columns[] = {
+        {"rank", 0, 0, 0, 0, 0},
+        {"node", 1, 10, 0, 0, 0},
+        {"cpu", 0, 0, 2, 0, 0},
+        {"thr", 0, 0, 1, 0, 0},
+        {"wall s", 0, 0, 0, 0, 0},
+        {"init s", 0, 0, 3, 0, 0},
+        {"MPI s", 0, 0, 0, 0, 0},
+        {"useful s", 0, 0, 0, 0, 0},
+        {"%", 0, 0, 0, 0, 0},
+        {report->waits_are_measured ? "awaited s" : "awaited s>=", 0, 0, 0, 0, 1},
+        {"GPU s", 0, 0, 0, 0, 1},
+        {"state", 1, 9, 0, 0, 0},
+        {"open at end", 1, 8, 0, 0, 0},
+    };
+    size_t n_ranks, head = (n - cut + 1) / 2;
+    const struct rkc_reader_rank *ranks = rkc_reader_ranks(report->reader, &n_ranks);
+    double *awaited = awaited_times(report);
+    struct rkc_table table;
+    rkc_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; awaited && i < n; i++) {
+        if (cut > 0 && i == head) {
+            char text[64];
+            snprintf(text, sizeof text, "%zu ranks between (--all)", cut);
+            rkc_table_add_line(&table, text);
+            i += cut - 1;
+            continue;
+        }
+        size_t row = order[i];
+        add_rank(report, page, &table, &ranks[row], report->n_awaited > 0 ? awaited[row] : NAN);
+    }
+    rkc_table_print(&table, page->out, page->columns, page->utf8);
+    rkc_table_free(&table);
+    free(awaited);
 }
 
 void rkc_report_print_ranks(const struct rkc_report *report, const struct rkc_page *page)
@@ -76,24 +121,11 @@ void rkc_report_print_ranks(const struct rkc_report *report, const struct rkc_pa
     qsort(order, n, sizeof *order, by_useful);
 
     rkc_report_print_header(report, page);
-    fprintf(page->out,
-            "\nRANKS by useful time; %% of the rank's own wall\n%6s %-*s%4s%4s%9s%8s%9s%9s%7s%*s"
-            "  %-9s %s\n",
-            "rank", NODE_COLUMNS, "node", "cpu", "thr", "wall s", "init s", "MPI s", "useful s",
-            "%", report->gpu.exists ? DEVICE_CELL : 0, report->gpu.exists ? "GPU s" : "", "state",
-            report->gpu.exists ? "open" : "open at end");
+    fprintf(page->out, "\nRANKS by useful time; %% of the rank's own wall%s\n",
+            report->n_awaited > 0 ? "; awaited: how long the others waited for it" : "");
     /* Both ends tell most: the ranks that compute most, and those that wait most. */
     size_t room = page->lines == INT_MAX ? n : (size_t)(page->lines > 12 ? page->lines - 7 : 5);
-    size_t cut = n > room ? n - room : 0;
-    size_t head = (n - cut + 1) / 2;
-    for (size_t i = 0; i < n; i++) {
-        if (cut > 0 && i == head) {
-            fprintf(page->out, "       %zu ranks between (--all)\n", cut);
-            i += cut - 1;
-            continue;
-        }
-        print_rank(report, page, &ranks[order[i]]);
-    }
+    print_rank_table(report, page, order, n, n > room ? n - room : 0);
     free(order);
 }
 
@@ -237,11 +269,11 @@ static void print_slowest(const struct rkc_report *report, const struct rkc_page
     free(times);
 }
 
-static int is_below(const struct rkc_reader *reader, uint32_t path, uint32_t top)
+int rkc_report_is_within(const struct rkc_reader *reader, uint32_t path, uint32_t top)
 {
     size_t n;
     const struct rkc_reader_path *paths = rkc_reader_paths(reader, &n);
-    int32_t at = paths[path].parent;
+    int32_t at = (int32_t)path;
     while (at > (int32_t)top)
         at = paths[at].parent;
     return at == (int32_t)top;
@@ -250,21 +282,33 @@ static int is_below(const struct rkc_reader *reader, uint32_t path, uint32_t top
 static void print_calls_below(const struct rkc_report *report, const struct rkc_page *page,
                               uint32_t path)
 {
+    static const struct rkc_table_column columns[] = {
+        {"MPI below it, mean of all ranks", 1, 40, 0, 1, 0},
+        {"kind", 0, 0, 0, 0, 1},
+        {"time s", 0, 0, 0, 0, 0},
+        {"%wall", 0, 0, 0, 0, 0},
+        {"calls", 0, 0, 0, 0, 0},
+    };
     size_t found = 0, most = page->lines == INT_MAX ? SIZE_MAX : CALLS_BELOW;
+    struct rkc_table table;
+    rkc_table_init(&table, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < report->n_calls; i++) {
         const struct rkc_report_call *call = &report->calls[i];
-        if (!is_below(report->reader, call->path, path) || found++ >= most)
+        if (call->path == path || !rkc_report_is_within(report->reader, call->path, path) ||
+            found++ >= most)
             continue;
-        char name[RKC_NAME_CELL], time[RKC_CELL_MAX], share[RKC_CELL_MAX], calls[RKC_CELL_MAX];
+        char name[RKC_NAME_CELL], cell[RKC_CELL_MAX];
         rkc_report_path(report->reader, call->path, name, sizeof name);
-        if (found == 1)
-            fputs("MPI below it, mean of all ranks\n", page->out);
-        fputs("  ", page->out);
-        rkc_text_put(page->out, name, page->columns - 46, page->utf8);
-        fprintf(page->out, "%10s s%7s %% of wall%8s calls\n",
-                rkc_text_seconds(call->ns, rkc_text_decimals(report->wall_ns), time),
-                rkc_text_percent(call->share, share), rkc_text_count((double)call->calls, calls));
+        rkc_table_add(&table, name, page->utf8);
+        rkc_table_add(&table, report->has_kinds ? call->kinds : "-", page->utf8);
+        rkc_table_add(&table, rkc_text_seconds(call->ns, rkc_text_decimals(report->wall_ns), cell),
+                      page->utf8);
+        rkc_table_add(&table, rkc_text_percent(call->share, cell), page->utf8);
+        rkc_table_add(&table, rkc_text_count((double)call->calls, cell), page->utf8);
     }
+    if (found > 0)
+        rkc_table_print(&table, page->out, page->columns, page->utf8);
+    rkc_table_free(&table);
     if (found > most)
         fprintf(page->out, "  %zu more (--all)\n", found - most);
 }
@@ -316,6 +360,8 @@ static void print_path(const struct rkc_report *report, const struct rkc_page *p
     rkc_report_print_device_visits(report, page, path);
     print_slowest(report, page, path);
     print_calls_below(report, page, path);
+    rkc_report_print_transfers(report, page, path);
+    rkc_report_print_waits(report, page, path);
 }
 
 struct match {

@@ -26,9 +26,9 @@ static const char *const paragraphs[][2] = {
      "are missing or did not come to their end. k/N ranks: k of N have it."},
     {"AT END", "call paths that were open in ranks that did not come to their end."},
     {"overhead",
-     "what measuring cost, estimated: visits x the cost of a begin/end pair, measured at start, + "
-     "MPI calls x 1.5 times that, plus time in Init and Finalize; % of the sum of wall times. Calls "
-     "that poll many requests cost up to twice as much."},
+     "what measuring cost, estimated: visits x the cost of a begin/end pair, measured at start, "
+     "+ MPI calls x 1.5 times that, plus time in Init and Finalize; % of the sum of wall times. "
+     "Calls that poll many requests cost up to twice as much."},
     {"EFFICIENCY", NULL},
     {"Parallel",
      "sum of useful / (ranks x elapsed) = load balance x communication. In a region: over the "
@@ -42,15 +42,15 @@ static const char *const paragraphs[][2] = {
      "busy."},
     {"GPU s",
      "device time: between the events at the begin and the end of a GPU region's visits, on the "
-     "device's clock, summed over streams; mean of all ranks. It runs beside host time and is never "
-     "part of it. A region's is that of its own events: regions inside it count again."},
+     "device's clock, summed over streams; mean of all ranks. It runs beside host time and is "
+     "never part of it. A region's is that of its own events: regions inside it count again."},
     {"%GPU", "device time / device time of all regions, over all ranks."},
     {"coverage",
-     "covered / wall, of the ranks that use a device: mean, and the rank with the least. Covered is "
-     "the union of the intervals of the rank's GPU regions on a device, not what is busy: copies and "
-     "kernels outside of regions are not seen."},
-    {"GPU balance", "mean covered / most covered of a device; a device that ranks share has the sum of "
-                    "theirs."},
+     "covered / wall, of the ranks that use a device: mean, and the rank with the least. Covered "
+     "is the union of the intervals of the rank's GPU regions on a device, not what is busy: "
+     "copies and kernels outside of regions are not seen."},
+    {"GPU balance",
+     "mean covered / most covered of a device; a device that ranks share has the sum of theirs."},
     {"launch lag", "from the begin of a visit on the host to its begin on the device, mean of the "
                    "visits of which both are known."},
     {"GPU wait", "host time in regions marked as waiting for a device (RKC_WAIT), MPI in them "
@@ -69,7 +69,22 @@ static const char *const paragraphs[][2] = {
     {"slow", "the rank with the most useful time, for which others wait."},
     {"visits", "begins, over all ranks."},
     {"MPI", NULL},
+    {"kind",
+     "memory of the buffers as this rank sees them, one letter each for what is sent and what is "
+     "received: H host, P pinned, D device, M managed, U unknown, - nothing. A call path with "
+     "several has a row for each; shown where some memory is not the host's."},
     {"time s", "time in the calls, mean of all ranks."},
+    {"wait>=",
+     "waiting in symmetric collectives (nobody leaves before all have come), mean of all ranks. "
+     "The rank with the least time in a call path on a communicator waited least, so that the "
+     "sum over its members of own time - least time is a lower bound: ranks that are late in "
+     "turns cancel out. Known only where all members called equally often; communicators of the "
+     "same members are one; not for rooted collectives. With RANKCLOCK_MPI_SYNC, \"wait\": "
+     "measured, the time in a barrier before each blocking collective. \"-\": not known."},
+    {"for",
+     "the rank that is waited for: the one with the least time in the call, of the communicator "
+     "with most waiting."},
+    {"xfer<=", "time s less wait: at most so much moved data or computed."},
     {"most",
      "the rank with the most time in them: the one that waits longest, not the one awaited."},
     {"blocked",
@@ -85,7 +100,16 @@ static const char *const paragraphs[][2] = {
     {"GB/s",
      "bytes / time in the call, or / time in flight for nonblocking ones, waiting for the partner "
      "included: a lower bound. Point to point, one-sided and files only, mean of 4 KiB or more."},
-    {"BYTE CLASSES", NULL},
+    {"BY KIND", "bytes by kinds of memory / all bytes sent + received; letters as in kind."},
+    {"TOP PAIRS",
+     "pairs of ranks, from -> to, with most bytes of messages, point to point and one-sided, as "
+     "counted by the rank that sends or gets; % of bytes of all pairs."},
+    {"others",
+     "the other end of messages to ranks of another world, or beyond a rank's first "
+     "RANKCLOCK_MATRIX_PEERS."},
+    {"awaited s>=", "sum over the other ranks of what they waited for this one, as in wait>=."},
+    {"gaps", "operations whose datatype has gaps; not asked of host memory."},
+    {"MEMORY", NULL},
     {"host", "ordinary memory."},
     {"pinned", "host memory known to the device driver."},
     {"device", "memory of a GPU."},

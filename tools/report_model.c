@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Smaller messages move at the price of a message, not of a byte. */
-enum { RATE_LEAST_BYTES = 4096 };
-
 /* Below this share of a region's time its useful time is too little to compare ranks by. */
 static const double useful_least_share = 0.05;
 
@@ -71,12 +68,6 @@ static double sum_of(const struct rkc_reader *reader, const char *metric, uint32
 {
     const struct rkc_reader_stat *stat = rkc_report_stat(reader, metric, path);
     return stat ? (double)stat->sum : NAN;
-}
-
-static int64_t whole_sum(const struct rkc_reader *reader, const char *metric, uint32_t path)
-{
-    const struct rkc_reader_stat *stat = rkc_report_stat(reader, metric, path);
-    return stat ? stat->sum : -1;
 }
 
 /* Time of the slowest thread, which is wall time also where threads share a call path. */
@@ -176,9 +167,8 @@ static void measure_region(const struct rkc_report *report, struct rkc_report_re
     region->exclusive_ns = scale * sum_of(reader, "exclusive_ns", path) / n;
     region->mpi_ns = scale * sum_of(reader, "mpi_ns", path) / n;
     region->device_ns = scale * sum_of(reader, "device_ns", path) / n;
-    region->device_share = report->gpu.device_ns > 0
-                               ? sum_of(reader, "device_ns", path) / report->gpu.device_ns
-                               : NAN;
+    region->device_share =
+        report->gpu.device_ns > 0 ? sum_of(reader, "device_ns", path) / report->gpu.device_ns : NAN;
     region->visits = visits ? visits->sum : -1;
     region->ranks = visits ? visits->ranks : elapsed ? elapsed->ranks : 0;
     region->threads = threads ? threads->max : 1;
@@ -307,111 +297,6 @@ static void choose_top(struct rkc_report *report)
     }
 }
 
-/* The least size in the bucket that holds the median; NaN for an empty histogram. */
-static double median_size(const struct rkc_reader *reader, const int64_t *counts)
-{
-    const int64_t *edges;
-    size_t n = rkc_reader_size_buckets(reader, &edges);
-    double total = 0, upto = 0;
-    for (size_t i = 0; i < n; i++)
-        total += (double)counts[i];
-    for (size_t i = 0; i < n; i++) {
-        upto += (double)counts[i];
-        if (counts[i] > 0 && 2 * upto >= total)
-            return (double)edges[i];
-    }
-    return NAN;
-}
-
-/* Whether the time of the call is the time of its own data: point to point, one-sided, files. */
-static int has_rate(const char *name)
-{
-    static const char *const parts[] = {"send",    "Send",     "recv",     "Recv",     "MPI_Put",
-                                        "MPI_Get", "MPI_Rput", "MPI_Rget", "MPI_File_"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strstr(name, parts[i]))
-            return 1;
-    return 0;
-}
-
-/* Add the sizes of all transfers of each call path: sums[path][bucket]. */
-static int64_t *collect_sizes(const struct rkc_reader *reader, size_t n_paths)
-{
-    const int64_t *edges;
-    size_t n, buckets = rkc_reader_size_buckets(reader, &edges);
-    const struct rkc_reader_transfer *transfers = rkc_reader_transfers(reader, &n);
-    int64_t *sums = calloc(n_paths * buckets + 1, sizeof *sums);
-    for (size_t i = 0; sums && i < n; i++)
-        for (size_t k = 0; k < buckets; k++)
-            sums[(size_t)transfers[i].callpath * buckets + k] += transfers[i].size_histogram[k];
-    return sums;
-}
-
-static void measure_call(const struct rkc_report *report, const int64_t *sizes,
-                         struct rkc_report_call *call)
-{
-    const struct rkc_reader *reader = report->reader;
-    double n = (double)report->n_ranks;
-    uint32_t path = call->path;
-    const struct rkc_reader_stat *time = rkc_report_stat(reader, "inclusive_ns", path);
-    const struct rkc_reader_stat *visits = rkc_report_stat(reader, "visits", path);
-    int64_t sent = whole_sum(reader, "bytes_sent", path);
-    int64_t received = whole_sum(reader, "bytes_received", path);
-    double in_flight = sum_of(reader, "in_flight_ns", path);
-
-    call->ns = time ? (double)time->sum / n : NAN;
-    call->share = report->mean_wall_ns > 0 ? call->ns / report->mean_wall_ns : NAN;
-    call->longest = time ? time->max_rank : -1;
-    call->blocked_ns = sum_of(reader, "blocked_ns", path) / n;
-    call->calls = visits ? visits->sum : -1;
-    call->ranks = visits ? visits->ranks : 0;
-    call->bytes = sent < 0 ? received : received < 0 ? sent : sent + received;
-    /* As the histogram counts an operation that sends and receives: by the larger of the two. */
-    double larger = sent > received ? (double)sent : (double)received;
-    call->mean_bytes = call->calls > 0 && call->bytes >= 0 ? larger / (double)call->calls : NAN;
-    call->median_bytes = call->bytes >= 0 && sizes ? median_size(reader, sizes) : NAN;
-
-    /* A nonblocking operation takes as long as its request is in flight. */
-    const char *name = rkc_report_region_name(reader, path);
-    int returns_early = strncmp(name, "MPI_I", 5) == 0 || strncmp(name, "MPI_Rput", 8) == 0 ||
-                        strncmp(name, "MPI_Rget", 8) == 0;
-    double moving_ns = in_flight > 0 ? in_flight : time && !returns_early ? (double)time->sum : NAN;
-    int is_rated = call->mean_bytes >= RATE_LEAST_BYTES && moving_ns > 0 && has_rate(name);
-    call->rate = is_rated ? (double)call->bytes / moving_ns : NAN;
-}
-
-static int by_call_time(const void *a, const void *b)
-{
-    const struct rkc_report_call *x = a, *y = b;
-    double first = x->ns >= 0 ? x->ns : -1, second = y->ns >= 0 ? y->ns : -1;
-    if (first != second)
-        return first > second ? -1 : 1;
-    return x->path < y->path ? -1 : 1;
-}
-
-static int collect_calls(struct rkc_report *report)
-{
-    const int64_t *edges;
-    size_t n, buckets = rkc_reader_size_buckets(report->reader, &edges);
-    rkc_reader_paths(report->reader, &n);
-    int64_t *sizes = collect_sizes(report->reader, n);
-    report->calls = calloc(n + 1, sizeof *report->calls);
-    if (!sizes || !report->calls) {
-        free(sizes);
-        return RKC_ENOMEM;
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (!rkc_report_is_mpi(report->reader, (uint32_t)i))
-            continue;
-        struct rkc_report_call *call = &report->calls[report->n_calls++];
-        call->path = (uint32_t)i;
-        measure_call(report, buckets ? sizes + i * buckets : NULL, call);
-    }
-    free(sizes);
-    qsort(report->calls, report->n_calls, sizeof *report->calls, by_call_time);
-    return 0;
-}
-
 static int by_ranks(const void *a, const void *b)
 {
     const struct rkc_report_open *x = a, *y = b;
@@ -444,7 +329,7 @@ static int collect_open(struct rkc_report *report)
     return 0;
 }
 
-int rkc_report_init(struct rkc_report *report, struct rkc_reader *reader)
+int rkc_report_init(struct rkc_report *report, struct rkc_reader *reader, size_t pairs)
 {
     size_t n_ranges;
     *report = (struct rkc_report){.reader = reader, .most_useful = -1};
@@ -462,7 +347,11 @@ int rkc_report_init(struct rkc_report *report, struct rkc_reader *reader)
     if (status == 0)
         status = collect_regions(report);
     if (status == 0)
-        status = collect_calls(report);
+        status = rkc_report_measure_waits(report);
+    if (status == 0)
+        status = rkc_report_measure_calls(report);
+    if (status == 0)
+        status = rkc_report_measure_matrix(report, pairs);
     if (status == 0)
         status = collect_open(report);
     if (status != 0)
@@ -475,7 +364,12 @@ void rkc_report_free(struct rkc_report *report)
 {
     free(report->regions);
     free(report->calls);
+    free(report->kinds);
+    free(report->waits);
+    free(report->awaited);
     free(report->open);
     free(report->findings);
     free(report->gpu.devices);
+    free(report->matrix.pairs);
+    free(report->matrix.ranks);
 }

@@ -3,6 +3,7 @@
 #include "autoconf.h"
 
 #include "report.h"
+#include "table.h"
 #include "text.h"
 
 #include <inttypes.h>
@@ -15,11 +16,10 @@
 enum {
     NOTES_MAX = 5,
     WARNINGS_MAX = 3,
+    ROWS_LEAST = 6, /* of the two tables together, before warnings and notes give way */
     OPEN_MAX = 2,
     EFFICIENCY_NAME = 28,
     EFFICIENCY_CELL = 12,
-    CALL_CELLS = 62,
-    CALL_NAME = 14, /* columns of the MPI function at least */
 };
 
 static const char *fact(const struct rkc_report *report, const char *name)
@@ -127,17 +127,23 @@ static void print_job(const struct rkc_report *report, const struct rkc_page *pa
 static void print_mpi(const struct rkc_report *report, const struct rkc_page *page)
 {
     const char *library = fact(report, "mpi_library"), *standard = fact(report, "mpi_standard");
-    const char *level = fact(report, "thread_level");
+    const char *level = fact(report, "thread_level"), *aware = fact(report, "gpu_aware");
     const char *gpu = report->gpu.exists ? fact(report, "gpu") : NULL;
     char overhead[RKC_CELL_MAX], text[512];
     /* Libraries go on for lines about who built them. */
     int length = library ? (int)strcspn(library, ",\n") : 0;
-    snprintf(text, sizeof text,
-             "%.*s%s%.16s%s%.40s%s%.30s | tool overhead %s %% of ranks' wall (est.)",
-             library ? (length < 100 ? length : 100) : 6, library ? library : "no MPI",
-             standard ? ", MPI " : "", standard ? standard : "", level ? ", " : "",
-             level ? level : "", gpu ? ", " : "", gpu ? gpu : "",
-             rkc_text_percent(report->overhead, overhead));
+    /* Where the line is too long, the level is missed least. */
+    for (int has_level = level != NULL; has_level >= 0; has_level--) {
+        snprintf(text, sizeof text,
+                 "%.*s%s%.16s%s%s%.16s%s%.40s%s%.30s | tool overhead %s %% of ranks' wall (est.)",
+                 library ? (length < 100 ? length : 100) : 6, library ? library : "no MPI",
+                 aware ? " (GPU-aware: " : "", aware ? aware : "", aware ? ")" : "",
+                 standard ? ", MPI " : "", standard ? standard : "", has_level ? ", " : "",
+                 has_level ? level : "", gpu ? ", " : "", gpu ? gpu : "",
+                 rkc_text_percent(report->overhead, overhead));
+        if (rkc_text_columns(text) <= page->columns)
+            break;
+    }
     print_fitted(page, text);
 }
 
@@ -169,10 +175,10 @@ static void print_open(const struct rkc_report *report, const struct rkc_page *p
     rkc_text_wrap(page->out, text, 9, page->columns);
 }
 
-static void print_top(const struct rkc_report *report, const struct rkc_page *page)
+static void print_top(const struct rkc_report *report, const struct rkc_page *page, size_t warnings)
 {
     rkc_report_print_header(report, page);
-    size_t most = page->lines == INT_MAX ? report->n_findings : WARNINGS_MAX + 1;
+    size_t most = page->lines == INT_MAX ? report->n_findings : warnings + 1;
     for (size_t i = 0; i < report->n_findings && i < most; i++) {
         const struct rkc_finding *finding = &report->findings[i];
         if (finding->rule[0] == 'V')
@@ -181,6 +187,8 @@ static void print_top(const struct rkc_report *report, const struct rkc_page *pa
             fprintf(page->out, "%-9s", finding->rule);
         rkc_text_wrap(page->out, finding->text, 9, page->columns);
     }
+    if (most < report->n_findings)
+        fprintf(page->out, "%9s%zu more (--all)\n", "", report->n_findings - most);
     print_open(report, page);
 }
 
@@ -261,72 +269,6 @@ static void print_efficiency(const struct rkc_report *report, const struct rkc_p
     print_column_ranks(report, page);
 }
 
-/* ---- MPI ---- */
-
-static void print_call(const struct rkc_report *report, const struct rkc_page *page,
-                       const struct rkc_report_call *call, int call_columns)
-{
-    int decimals = rkc_text_decimals(report->wall_ns);
-    size_t n;
-    const struct rkc_reader_path *paths = rkc_reader_paths(report->reader, &n);
-    int32_t parent = paths[call->path].parent;
-    char path[RKC_NAME_CELL], time[RKC_CELL_MAX], share[RKC_CELL_MAX], longest[RKC_CELL_MAX];
-    char blocked[RKC_CELL_MAX], calls[RKC_CELL_MAX], bytes[RKC_CELL_MAX], mean[RKC_CELL_MAX];
-    char median[RKC_CELL_MAX], rate[RKC_CELL_MAX];
-    const char *name = rkc_report_region_name(report->reader, call->path);
-    rkc_report_path(report->reader, parent < 0 ? 0 : (uint32_t)parent, path, sizeof path);
-    int is_moving = call->bytes > 0;
-
-    rkc_text_put(page->out, path,
-                 page->columns - CALL_CELLS - rkc_report_rank_columns(report, 6) - call_columns - 1,
-                 page->utf8);
-    fputc(' ', page->out);
-    rkc_text_put(page->out, strncmp(name, "MPI_", 4) == 0 ? name + 4 : name, call_columns,
-                 page->utf8);
-    fprintf(page->out, "%9s%6s%*s%9s%7s%9s%8s%8s%6s\n", rkc_text_seconds(call->ns, decimals, time),
-            rkc_text_percent(call->share, share), rkc_report_rank_columns(report, 6),
-            rkc_text_rank(call->longest, longest),
-            rkc_text_seconds(call->blocked_ns, decimals, blocked),
-            rkc_text_count((double)call->calls, calls),
-            rkc_text_volume(is_moving ? (double)call->bytes : NAN, bytes),
-            rkc_text_size(is_moving ? call->mean_bytes : NAN, mean),
-            rkc_text_size(is_moving ? call->median_bytes : NAN, median),
-            call->rate >= 999.5                    ? ">999"
-            : call->rate > 0 && call->rate < 0.005 ? "<.01"
-                                                   : rkc_text_ratio(call->rate, rate));
-}
-
-static void print_calls(const struct rkc_report *report, const struct rkc_page *page, size_t rows)
-{
-    int wide = CALL_NAME;
-    size_t n = report->n_calls < rows ? report->n_calls : rows;
-    for (size_t i = 0; i < n; i++) {
-        int own = (int)strlen(rkc_report_region_name(report->reader, report->calls[i].path)) - 4;
-        wide = own > wide ? own : wide;
-    }
-    int most = (page->columns - CALL_CELLS - rkc_report_rank_columns(report, 6)) * 2 / 3;
-    wide = wide > most ? most : wide;
-
-    rkc_text_put(page->out, "MPI  mean/rank",
-                 page->columns - CALL_CELLS - rkc_report_rank_columns(report, 6) - wide - 1, page->utf8);
-    fputc(' ', page->out);
-    rkc_text_put(page->out, "call", wide, page->utf8);
-    fprintf(page->out, "%9s%6s%*s%9s%7s%9s%8s%8s%6s\n", "time s", "%wall", rkc_report_rank_columns(report, 6),
-            "most", "blocked", "calls", "bytes", "mean", "p50>=", "GB/s");
-    for (size_t i = 0; i < n; i++)
-        print_call(report, page, &report->calls[i], wide);
-    if (report->n_calls > n) {
-        double share = 0;
-        char percent[RKC_CELL_MAX];
-        for (size_t i = n; i < report->n_calls; i++)
-            share += report->calls[i].share > 0 ? report->calls[i].share : 0;
-        fprintf(page->out, "  %zu more, %s %% of wall together (--all)\n", report->n_calls - n,
-                rkc_text_percent(share, percent));
-    }
-    if (report->n_calls == 0)
-        fputs("  no MPI call was recorded\n", page->out);
-}
-
 /* ---- notes ---- */
 
 static void print_note(const struct rkc_report *report, const struct rkc_page *page, size_t i)
@@ -355,11 +297,11 @@ static void print_note(const struct rkc_report *report, const struct rkc_page *p
     rkc_text_wrap(page->out, text, (int)strlen(count), page->columns);
 }
 
-static void print_notes(const struct rkc_report *report, const struct rkc_page *page)
+static void print_notes(const struct rkc_report *report, const struct rkc_page *page, size_t rows)
 {
     size_t n;
     rkc_reader_notes(report->reader, &n);
-    size_t most = page->lines == INT_MAX || n <= NOTES_MAX ? n : NOTES_MAX - 1;
+    size_t most = page->lines == INT_MAX || n <= rows ? n : rows - 1;
     if (n == 0)
         return;
     fputs("\nNOTES\n", page->out);
@@ -380,57 +322,73 @@ static int count_lines(const char *text)
     return lines;
 }
 
-/* Split `lines` between two tables that would like to have `first` and `second` rows; a table
- * that is cut needs a line to say so. */
-static void share_lines(size_t lines, size_t *first, size_t *second)
+/* What is above the two tables, and below. */
+struct frame {
+    char *top, *bottom;
+};
+
+/* Rows of warnings and of notes: the fewer, the more is left for the tables. */
+struct choice {
+    size_t warnings, notes;
+};
+
+static void frame_free(struct frame *frame)
 {
-    if (*first + *second <= lines)
-        return;
-    size_t half = lines / 2;
-    size_t a = *first <= half ? *first : half;
-    size_t b = *second <= lines - half ? *second : lines - half;
-    if (a < half)
-        b = lines - a;
-    else if (b < lines - half)
-        a = lines - b;
-    *first = a < *first && a > 0 ? a - 1 : a;
-    *second = b < *second && b > 0 ? b - 1 : b;
+    free(frame->top);
+    free(frame->bottom);
+    *frame = (struct frame){NULL, NULL};
 }
 
-void rkc_report_print(const struct rkc_report *report, const struct rkc_page *page)
+static int frame_make(const struct rkc_report *report, const struct rkc_page *page,
+                      struct choice choice, struct frame *frame)
 {
-    char *top = NULL, *notes = NULL;
-    size_t top_size, notes_size;
+    size_t size;
     struct rkc_page part = *page;
-    part.out = open_memstream(&top, &top_size);
+    part.out = open_memstream(&frame->top, &size);
     if (!part.out)
-        return;
-    print_top(report, &part);
+        return 0;
+    print_top(report, &part, choice.warnings);
     fputc('\n', part.out);
     print_efficiency(report, &part);
     rkc_report_print_gpu(report, &part);
     fclose(part.out);
-    part.out = open_memstream(&notes, &notes_size);
-    if (!part.out) {
-        free(top);
-        return;
-    }
-    print_notes(report, &part);
-    fputs("\ndetails: rankclock report FILE --region NAME | --ranks | --all | --explain\n",
-          part.out);
+    part.out = open_memstream(&frame->bottom, &size);
+    if (!part.out)
+        return 0;
+    rkc_report_print_kinds(report, &part);
+    rkc_report_print_pairs(report, &part);
+    print_notes(report, &part, choice.notes);
+    fputs(
+        "\ndetails: rankclock report FILE --region NAME | --ranks | --matrix | --all | --explain\n",
+        part.out);
     fclose(part.out);
+    return 1;
+}
 
+void rkc_report_print(const struct rkc_report *report, const struct rkc_page *page)
+{
+    static const struct choice choices[] = {
+        {WARNINGS_MAX, NOTES_MAX}, {WARNINGS_MAX, 2}, {2, 2}, {1, 2}, {0, 1}};
+    enum { CHOICES = sizeof choices / sizeof *choices };
+    struct frame frame = {NULL, NULL};
     size_t regions = report->n_regions, calls = report->n_calls;
-    /* Two blank lines, two headings, the tables' remark and that there was no MPI call. */
-    int left = page->lines == INT_MAX
-                   ? INT_MAX
-                   : page->lines - count_lines(top) - count_lines(notes) - 5 - (calls == 0);
-    share_lines(left > 4 ? (size_t)left : 4, &regions, &calls);
-    fprintf(page->out, "%s\n", top);
+    int left = 0;
+    for (int i = 0; i < CHOICES && left < ROWS_LEAST; i++) {
+        frame_free(&frame);
+        if (!frame_make(report, page, choices[i], &frame)) {
+            frame_free(&frame);
+            return;
+        }
+        /* Two blank lines, two headings, the tables' remark and that there was no MPI call. */
+        left = page->lines == INT_MAX ? INT_MAX
+                                      : page->lines - count_lines(frame.top) -
+                                            count_lines(frame.bottom) - 5 - (calls == 0);
+    }
+    rkc_table_share_lines(left > 4 ? (size_t)left : 4, &regions, &calls);
+    fprintf(page->out, "%s\n", frame.top);
     rkc_report_print_regions(report, page, regions);
     fputc('\n', page->out);
-    print_calls(report, page, calls);
-    fputs(notes, page->out);
-    free(top);
-    free(notes);
+    rkc_report_print_calls(report, page, calls);
+    fputs(frame.bottom, page->out);
+    frame_free(&frame);
 }
