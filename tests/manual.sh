@@ -5,6 +5,8 @@ set -u
 . "$top_srcdir/tests/tap.sh"
 man=$top_srcdir/tools/man
 include=$top_srcdir/include/rankclock
+rules=$(mktemp) && manual=$(mktemp) || exit 1
+trap 'rm -f "$rules" "$manual"' EXIT
 
 listed=$(sed -e '1,/printed by `rankclock config --man`\.$/d' "$man/rankclock.7" |
     sed -e 1d -e '/^\.El$/,$d')
@@ -24,6 +26,13 @@ done
 for name in $("$RKC_COMMAND" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
     is "$(grep -c "^\.Ss $name$" "$man/rankclock.1")" 1 "rankclock(1) has the subcommand $name"
 done
+# Rules as lines "NAME text", however they are broken.
+"$RKC_COMMAND" report --explain | sed -e '1,/^RULES/d' | tr '\n' ' ' |
+    sed -e 's/   *\([VW][0-9][0-9]*\)  */\n\1 /g' -e 's/  */ /g' | sed -e 1d -e 's/ *$//' >"$rules"
+sed -e '1,/^The verdict is the first/d' -e '/^\.El/,$d' "$man/rankclock.1" |
+    sed -e 's/^\.It /@/' | tr '\n@' ' \n' | sed -e 1d -e 's/  */ /g' -e 's/ *$//' >"$manual"
+is "$(cat "$manual")" "$(cat "$rules")" "rankclock(1) has the rules as rankclock report --explain prints them"
+like "$(wc -l <"$rules")" '^ *2[0-9]$' "of which there are some"
 if command -v mandoc >/dev/null; then
     for page in rankclock.1 rankclock.3 rankclock.7; do
         # Pages of other packages need not be installed.

@@ -159,6 +159,27 @@ like "$(row mpi.h5 'Open MPI')" '^Open MPI v9.9 (GPU-aware: no), MPI 3.1 | tool'
     "whether the MPI is GPU-aware; a line that is too long goes without the thread level"
 like "$("$RKC_COMMAND" report -w 120 mpi.h5)" '(GPU-aware: no), MPI 3.1, MPI_THREAD_SINGLE | tool' \
     "a longer one has it"
+like "$("$RKC_COMMAND" report mpi.h5)" '^         5 more (--all)$' "warnings left out are counted"
+
+warning() {
+    row mpi.h5 "$1" --all --width 300
+}
+is "$(warning 'W9 ')" "W9 85.7 % of 3500 messages from or to device memory are < 1 KiB, most in halo/MPI_Isend: aggregate per neighbour" \
+    "W9: small device messages"
+is "$(warning W10)" "W10 400 of 500 operations of halo/MPI_Isend on device memory have a datatype with gaps: pack them on the device" \
+    "W10: datatypes with gaps"
+is "$(warning W11)" "W11 49.4 % of 133MB that MPI moved is managed memory, most in halo/MPI_Irecv: MPI lacks fast paths for it" \
+    "W11: managed memory"
+is "$(warning W12)" "W12 3500 operations on device memory, and MPI says that it is not GPU-aware: they may be staged through the host" \
+    "W12: device memory and an MPI that does not know it"
+is "$(warning W13)" "W13 1 rank is far from its GPU: r0 (secret0) on NUMA node 0, secret0 GPU-far at node 1: bind near it" \
+    "W13: ranks far from their devices"
+is "$(warning W15)" "W15 other tools in the program, whose cost is in the times: libmpiP.so" "W15: other tools"
+is "$(warning W16)" "W16 7 messages, 2MB (20.0 % of all bytes), are not told apart by rank; most of r1 (secret0) (RANKCLOCK_MATRIX_PEERS)" \
+    "W16: messages that are not told apart"
+is "$(warning W14)$(warning W17)" "" "and none that does not hold"
+is "$(row stencil.h5 W9)$(row stencil.h5 W12)$(row stencil.h5 W16)" "" "nor in a run of host memory"
+
 is "$(row sync.h5 'MPI mean/rank')" \
     "MPI mean/rank call time s %wall wait for xfer most blocked calls bytes mean p50>= GB/s" \
     "with RANKCLOCK_MPI_SYNC waiting is no bound"
@@ -166,6 +187,7 @@ is "$(row sync.h5 '(run) Allreduce')" "(run) Allreduce 0.105 10.5 0.075 r0 0.030
     "but what the barriers took: (20 + 130) / 2"
 is "$(row sync.h5 '(run) Bcast')" "(run) Bcast 0.045 4.5 0.020 r1 0.025 r1 - 20 - - - -" \
     "of rooted collectives, too"
+like "$(row sync.h5 W14)" '^W14 RANKCLOCK_MPI_SYNC changed' "W14: a setting that perturbs"
 is "$(row sync.h5 W17)" "W17 waiting for r0 (secret0) in MPI_Allreduce (7.5 % of wall)" \
     "W17: waiting that is not the main loss: 150 / 2000"
 like "$(row sync.h5 'Open MPI')" '(GPU-aware: unknown)' "an MPI that does not say whether it is GPU-aware"
@@ -266,7 +288,7 @@ is "$(grep -c 'finalized' out)" 4 "--ranks has a row for each"
 like "$(grep finalized out | head -n 1 | tr -s ' ')" \
     '^ 3 node001 1 1 1.615 0.150 0.272 1.343 83.2 0.000 finalized -$' "the one that computes most first"
 "$RKC_COMMAND" report --explain >out
-for rule in V1 V2 V3 V4 V5 V6 W1 W2 W3 W4 W5 W6 W7 W8 W17; do
+for rule in V1 V2 V3 V4 V5 V6 W1 W2 W3 W4 W5 W6 W7 W8 W9 W10 W11 W12 W13 W14 W15 W16 W17; do
     is "$(grep -c "^  $rule " out)" 1 "--explain has rule $rule"
 done
 for word in Parallel 'Load balance' Communication 'wall s' 'excl s' 'MPI s' imbal slow visits \

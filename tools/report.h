@@ -229,6 +229,9 @@ struct rkc_spot {
 };
 struct rkc_spot rkc_report_spot(const struct rkc_report *report, uint32_t path);
 
+/* The findings about what MPI moved and what else sees its calls; about settings that perturb. */
+void rkc_report_judge_mpi(struct rkc_report *report);
+void rkc_report_judge_settings(struct rkc_report *report);
 
 /* Thresholds of the rules, in the order of their names. */
 struct rkc_rule {

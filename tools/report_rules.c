@@ -50,6 +50,30 @@ static const struct rkc_rule rules[] = {
      "1 % or more of the visits of GPU regions have no device time: the most frequent reason is "
      "named."},
     {"W8", "The program has GPU regions, and no driver was there to time them: why is named."},
+    {"W9",
+     "25 % or more of the messages from or to device memory, point to point or one-sided, and at "
+     "least 1000, are smaller than 1 KiB: each costs as much as a large one. The call path with "
+     "most of them is named."},
+    {"W10",
+     "1 % or more of a call path's operations on device or managed memory have a datatype with "
+     "gaps, which many MPI libraries copy piece by piece: pack it on the device. The one with "
+     "most time is named."},
+    {"W11",
+     "1 % or more of the bytes that MPI moved were in managed memory, for which MPI libraries "
+     "lack fast paths, and which moves between host and device itself."},
+    {"W12",
+     "The program gave MPI device memory, and the MPI library does not say that it takes it: "
+     "what works then may go through the host."},
+    {"W13",
+     "A rank ran, when it first used a device, on another NUMA node of the host than the "
+     "device's: bind ranks to the processors near their devices."},
+    {"W14",
+     "A setting was on that changes the program's timing: do not compare with runs without it."},
+    {"W15",
+     "Another tool sees the MPI calls, too, or is preloaded: what it costs is in the times."},
+    {"W16",
+     "Some messages are not told apart by rank: the other one is of another world, or beyond "
+     "RANKCLOCK_MATRIX_PEERS. The rank with most bytes of them is named."},
     {"W17",
      "The others waited 5 % of the ranks' wall time or more for one rank in symmetric "
      "collectives, although it is not the main loss."},
@@ -404,11 +428,13 @@ int rkc_report_judge(struct rkc_report *report)
     if (report->n_ranks == 0)
         return 0;
     add_coverage(report);
+    rkc_report_judge_settings(report);
     warn_of_init(report);
     warn_of_overhead(report);
     warn_of_imbalance(report);
     warn_of_waiting(report);
     warn_of_small_messages(report);
+    rkc_report_judge_mpi(report);
     warn_of_sharing(report);
     warn_of_coverage(report);
     warn_of_lost_visits(report);
