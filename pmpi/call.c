@@ -80,11 +80,16 @@ void rkc_mpi_enter_slow(struct rkc_mpi_call *call, struct rkc_mpi_function *func
 {
     call->thread = NULL;
     call->node = NULL;
+    call->twin = rkc_mpi_is_twin();
     rkc_mpi_next_find();
     struct rkc_thread *thread = rkc_thread_own();
-    if (thread && thread->hot->mpi_frame) {
-        if (frame < thread->hot->mpi_frame)
+    struct rkc_hot *hot = &rkc_private_hot;
+    if (call->twin)
+        hot->mpi_frame -= RKC_MPI_TWIN;
+    if (thread && hot->mpi_frame) {
+        if (frame < hot->mpi_frame)
             return;
+        call->twin = 0;
         abandon(thread);
     }
     if ((rkc_gate() & RKC_GATE_PAUSED) || !rkc_private_start() || !rkc_mpi_notice())

@@ -60,7 +60,24 @@ struct rkc_mpi_call {
     uint64_t begin, end;       /* ticks, if recorded */
     uint64_t sync;             /* 1 + ticks in a barrier before it, or 0 (RANKCLOCK_MPI_SYNC) */
     MPI_Status status;         /* stands in for MPI_STATUS_IGNORE */
+    int twin;                  /* if not recorded: a Fortran function's own, which keeps the books */
 };
+
+/* Added to the stack frame that a thread has on record while one of MPI's Fortran functions runs
+ * that may call its C function in turn, until that enters. */
+enum { RKC_MPI_TWIN = 1 };
+
+/* Whether the calling function is about to enter as such a C function. */
+static inline int rkc_mpi_is_twin(void)
+{
+    return ((uintptr_t)rkc_private_hot.mpi_frame & RKC_MPI_TWIN) != 0;
+}
+
+/* Whether a call, recorded or not, is to keep the table of requests. */
+static inline int rkc_mpi_keeps(const struct rkc_mpi_call *call)
+{
+    return call->thread || (rkc_private_recording() && !call->twin);
+}
 
 /* Whether several threads may be in MPI at once. */
 extern int rkc_mpi_concurrent;

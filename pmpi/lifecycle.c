@@ -138,66 +138,88 @@ int rkc_mpi_notice(void)
     return 1;
 }
 
-RKC_API int MPI_Init(int *argc, char ***argv)
+int rkc_mpi_before_init(void)
 {
     rkc_mpi_next_find();
-    if (!rkc_private_start() || !rkc_mpi_is_ours())
-        return rkc_mpi_next.Init(argc, argv);
+    if (rkc_mpi_is_twin() || !rkc_private_start() || !rkc_mpi_is_ours())
+        return 0;
     rkc_facts_before_init();
+    return 1;
+}
+
+void rkc_mpi_after_init(uint64_t ticks)
+{
+    know_world(ticks);
+}
+
+RKC_API int MPI_Init(int *argc, char ***argv)
+{
+    if (!rkc_mpi_before_init())
+        return rkc_mpi_next.Init(argc, argv);
     struct rkc_mpi_call call;
     uint64_t begin = rkc_clock_ticks();
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Init));
     int rc = rkc_mpi_next.Init(argc, argv);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Init));
     if (rc == MPI_SUCCESS)
-        know_world(rkc_clock_ticks() - begin);
+        rkc_mpi_after_init(rkc_clock_ticks() - begin);
     return rc;
 }
 
 RKC_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    rkc_mpi_next_find();
-    if (!rkc_private_start() || !rkc_mpi_is_ours())
+    if (!rkc_mpi_before_init())
         return rkc_mpi_next.Init_thread(argc, argv, required, provided);
-    rkc_facts_before_init();
     struct rkc_mpi_call call;
     uint64_t begin = rkc_clock_ticks();
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Init_thread));
     int rc = rkc_mpi_next.Init_thread(argc, argv, required, provided);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Init_thread));
     if (rc == MPI_SUCCESS)
-        know_world(rkc_clock_ticks() - begin);
+        rkc_mpi_after_init(rkc_clock_ticks() - begin);
     return rc;
 }
 
 /* ---- ending ---- */
 
-RKC_API int MPI_Finalize(void)
+void rkc_mpi_before_finalize(void)
 {
     rkc_mpi_next_find();
     if (rkc_private_recording() && mpi_is_up() && rkc_mpi_notice())
         end_run();
+}
+
+RKC_API int MPI_Finalize(void)
+{
+    rkc_mpi_before_finalize();
     return rkc_mpi_next.Finalize();
+}
+
+void rkc_mpi_before_abort(void)
+{
+    rkc_mpi_next_find();
+    if (!rkc_private_recording())
+        return;
+    struct rkc_mpi_call call;
+    rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Abort));
+    rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Abort));
+    rkc_private_stop(RKC_STATE_ABORTED);
+    if (rkc_private_save("the program called MPI_Abort") == 0)
+        rkc_private_done();
 }
 
 RKC_API int MPI_Abort(MPI_Comm comm, int errorcode)
 {
-    rkc_mpi_next_find();
-    if (rkc_private_recording()) {
-        struct rkc_mpi_call call;
-        rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Abort));
-        rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Abort));
-        rkc_private_stop(RKC_STATE_ABORTED);
-        if (rkc_private_save("the program called MPI_Abort") == 0)
-            rkc_private_done();
-    }
+    rkc_mpi_before_abort();
     return rkc_mpi_next.Abort(comm, errorcode);
 }
 
 /* ---- control ---- */
 
-static void control(int level)
+void rkc_mpi_control(int level)
 {
+    if (rkc_private_start() && rkc_private_config()->pcontrol == RKC_PCONTROL_IPM)
+        return;
     switch (level) {
     case 0:
         rkc_pause();
@@ -226,7 +248,8 @@ RKC_API int MPI_Pcontrol(const int level, ...)
     va_start(more, level);
     const char *first = va_arg(more, const char *), *second = va_arg(more, const char *);
     va_end(more);
-    const char *name = ipm && (level == 1 || level == -1) ? first : NULL;
+    int twin = rkc_mpi_is_twin(); /* which was called with the level alone */
+    const char *name = ipm && !twin && (level == 1 || level == -1) ? first : NULL;
     if (name && level == -1)
         rkc_end(name);
     struct rkc_mpi_call call;
@@ -235,7 +258,7 @@ RKC_API int MPI_Pcontrol(const int level, ...)
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Pcontrol));
     if (name && level == 1)
         rkc_begin(name);
-    else if (!ipm)
-        control(level);
+    if (!twin)
+        rkc_mpi_control(level);
     return rc;
 }

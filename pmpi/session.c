@@ -95,32 +95,41 @@ static void know_processes(MPI_Session session, uint64_t init_ticks)
     rkc_facts_after_init(level);
 }
 
+void rkc_mpi_after_session_init(MPI_Session session, uint64_t ticks)
+{
+    atomic_fetch_add(&n_open, 1);
+    know_processes(session, ticks);
+}
+
 RKC_API int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session)
 {
-    rkc_mpi_next_find();
-    if (!rkc_private_start() || !rkc_mpi_is_ours())
+    if (!rkc_mpi_before_init())
         return rkc_mpi_next.Session_init(info, errhandler, session);
-    rkc_facts_before_init();
     struct rkc_mpi_call call;
     uint64_t begin = rkc_clock_ticks();
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Session_init));
     int rc = rkc_mpi_next.Session_init(info, errhandler, session);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Session_init));
-    if (rc == MPI_SUCCESS) {
-        atomic_fetch_add(&n_open, 1);
-        know_processes(*session, rkc_clock_ticks() - begin);
-    }
+    if (rc == MPI_SUCCESS)
+        rkc_mpi_after_session_init(*session, rkc_clock_ticks() - begin);
     return rc;
+}
+
+void rkc_mpi_after_session_finalize(void)
+{
+    if (atomic_fetch_sub(&n_open, 1) == 1 && !is_world_model())
+        rkc_private_model(RKC_MODEL_SESSIONS_CLOSED);
 }
 
 RKC_API int MPI_Session_finalize(MPI_Session *session)
 {
     struct rkc_mpi_call call;
+    int twin = rkc_mpi_is_twin();
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Session_finalize));
     int rc = rkc_mpi_next.Session_finalize(session);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Session_finalize));
-    if (rc == MPI_SUCCESS && atomic_fetch_sub(&n_open, 1) == 1 && !is_world_model())
-        rkc_private_model(RKC_MODEL_SESSIONS_CLOSED);
+    if (rc == MPI_SUCCESS && !twin)
+        rkc_mpi_after_session_finalize();
     return rc;
 }
 

@@ -18,7 +18,7 @@
     if (call.thread)                         \
         rkc_request_post(&call, *(request), data)
 #define PLANS(request, data)                 \
-    if (rkc_private_recording())             \
+    if (rkc_mpi_keeps(&call))                \
         rkc_request_plan(*(request), data)
 
 /* Constant by the standard, but not in the mpi.h of MPICH 4.0. */
