@@ -18,11 +18,14 @@ struct rkc_mpi_function rkc_mpi_functions[RKC_MPI_FUNCTIONS] = {
 #define COLLECTIVE_C CALL_C
 #define CALL_BY_HAND(name) FUNCTION("MPI_" #name)
 #include "mpi_calls.def"
+#define CALL_OF_FORTRAN(name) FUNCTION("MPI_" #name)
+#include "fortran_only.def"
 #undef CALL
 #undef CALL_C
 #undef COLLECTIVE
 #undef COLLECTIVE_C
 #undef CALL_BY_HAND
+#undef CALL_OF_FORTRAN
 #undef FUNCTION
 };
 

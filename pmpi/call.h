@@ -39,6 +39,11 @@ enum rkc_mpi_id {
 #undef COLLECTIVE
 #undef COLLECTIVE_C
 #undef CALL_BY_HAND
+    RKC_MPI_C_FUNCTIONS,
+    RKC_MPI_C_LAST = RKC_MPI_C_FUNCTIONS - 1,
+#define CALL_OF_FORTRAN(name) RKC_MPI_##name,
+#include "fortran_only.def"
+#undef CALL_OF_FORTRAN
     RKC_MPI_FUNCTIONS
 };
 

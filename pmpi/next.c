@@ -38,7 +38,7 @@ struct rkc_mpi_next rkc_mpi_next = {
 
 typedef void (*any_function)(void);
 
-_Static_assert(sizeof rkc_mpi_next == RKC_MPI_FUNCTIONS * sizeof(any_function),
+_Static_assert(sizeof rkc_mpi_next == RKC_MPI_C_FUNCTIONS * sizeof(any_function),
                "it is an array in the order of rkc_mpi_functions");
 
 #ifdef __LP64__
@@ -100,7 +100,7 @@ static void find(void)
     const void *known = dlsym(RTLD_NEXT, "PMPI_Initialized");
     const void *mpi = known ? object_of(known) : NULL;
     int missing = !known;
-    for (int i = 0; mpi && i < RKC_MPI_FUNCTIONS; i++) {
+    for (int i = 0; mpi && i < RKC_MPI_C_FUNCTIONS; i++) {
         char *entry = (char *)&rkc_mpi_next + (size_t)i * sizeof(any_function);
         const void *own;
         memcpy(&own, entry, sizeof own);

@@ -198,16 +198,22 @@ static MPI_Count count_of(const struct rkc_blocks *blocks, int peer)
     return ((const MPI_Count *)blocks->counts)[peer];
 }
 
+static MPI_Datatype type_of(const struct rkc_blocks *blocks, int peer)
+{
+    if (blocks->fortran_types)
+        return PMPI_Type_f2c(blocks->fortran_types[peer].number);
+    return blocks->types ? blocks->types[peer] : blocks->type;
+}
+
 static uint64_t block_of(const struct rkc_blocks *blocks, int peer)
 {
-    return rkc_mpi_bytes(count_of(blocks, peer),
-                         blocks->types ? blocks->types[peer] : blocks->type);
+    return rkc_mpi_bytes(count_of(blocks, peer), type_of(blocks, peer));
 }
 
 static uint64_t sum_of(const struct rkc_blocks *blocks, int peers)
 {
     uint64_t sum = 0;
-    if (blocks->types) {
+    if (blocks->types || blocks->fortran_types) {
         for (int i = 0; i < peers; i++)
             sum += block_of(blocks, i);
         return sum;

@@ -82,14 +82,32 @@ static inline struct rkc_side rkc_side(const void *address, MPI_Datatype type)
 
 #define RKC_NO_SIDE rkc_side(NULL, MPI_DATATYPE_NULL)
 
+/* A datatype as Fortran has it. */
+struct rkc_fortran_type {
+    MPI_Fint number;
+};
+
 /* One block for each peer. */
 struct rkc_blocks {
     const void *counts; /* ints or MPI_Counts; NULL: all have `count` */
     size_t width;       /* of one of `counts` */
     MPI_Count count;
-    const MPI_Datatype *types; /* NULL: all are of `type` */
+    const MPI_Datatype *types; /* NULL: all are of `type` ... */
+    const struct rkc_fortran_type *fortran_types; /* ... unless this is not */
     MPI_Datatype type;
 };
+
+static inline struct rkc_blocks rkc_blocks_of_types(const void *counts, size_t width,
+                                                    const MPI_Datatype *types)
+{
+    return (struct rkc_blocks){.counts = counts, .width = width, .types = types};
+}
+
+static inline struct rkc_blocks
+rkc_blocks_of_fortran_types(const void *counts, size_t width, const struct rkc_fortran_type *types)
+{
+    return (struct rkc_blocks){.counts = counts, .width = width, .fortran_types = types};
+}
 
 struct rkc_bytes rkc_mpi_broadcasts(MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm);
 struct rkc_bytes rkc_mpi_reduces(MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm);
@@ -175,11 +193,18 @@ static inline struct rkc_moved rkc_moved_fetch(uint64_t received, const void *or
                                target, win);
 }
 
+/* What Fortran's arrays of counts have in them depends on the call. */
+#ifndef RKC_WIDTH
+#define RKC_WIDTH(counts) sizeof *(counts)
+#endif
+
 /* Blocks of one count, of many, of many types. */
-#define RKC_SAME(count, type) ((struct rkc_blocks){NULL, 0, count, NULL, type})
-#define RKC_EACH(counts, type) ((struct rkc_blocks){counts, sizeof *(counts), 0, NULL, type})
-#define RKC_TYPED(counts, types) \
-    ((struct rkc_blocks){counts, sizeof *(counts), 0, types, MPI_DATATYPE_NULL})
+#define RKC_SAME(n, of) ((struct rkc_blocks){.count = n, .type = of})
+#define RKC_EACH(of, type_) \
+    ((struct rkc_blocks){.counts = of, .width = RKC_WIDTH(of), .type = type_})
+#define RKC_TYPED(counts, types)                                                     \
+    _Generic((types), const struct rkc_fortran_type *: rkc_blocks_of_fortran_types, \
+             default: rkc_blocks_of_types)(counts, RKC_WIDTH(counts), types)
 
 #define RKC_BYTES(sent, received) ((struct rkc_bytes){sent, received})
 #define RKC_IF_ANY(count, address, type) ((count) > 0 ? rkc_side(address, type) : RKC_NO_SIDE)
@@ -211,9 +236,9 @@ static inline struct rkc_moved rkc_moved_fetch(uint64_t received, const void *or
               rkc_side(buf, type))
 
 /* Collective. */
-#define MEETS(comm)                                                             \
+#define MEETS(of)                                                               \
     ((struct rkc_moved){.how = RKC_MOVED_TOGETHER, .peer = MPI_PROC_NULL,       \
-                        .comm = comm, .win = MPI_WIN_NULL, .from = RKC_NO_SIDE, \
+                        .comm = of, .win = MPI_WIN_NULL, .from = RKC_NO_SIDE, \
                         .to = RKC_NO_SIDE})
 #define SYNCHRONIZES                                                  \
     ((struct rkc_moved){.peer = MPI_PROC_NULL, .comm = MPI_COMM_NULL, \
