@@ -1,0 +1,178 @@
+#!/bin/sh
+# LIMIT 900
+# Fortran's calls are counted like those of the same program in C, once each, by mpif.h, `use mpi`
+# and `use mpi_f08`; and every entry point that the MPI has in Fortran is known.
+set -u
+
+. "$top_srcdir/tests/tap.sh"
+work=$(mktemp -d "${TMPDIR:-/tmp}/rankclock-fortran.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+. "$top_srcdir/tests/start.sh"
+source=$top_srcdir/tests/fortran
+library=$RKC_LIBDIR/librankclock-mpi.so
+cd "$work" || exit 1
+
+[ -n "${MPIFC:-}" ] || skip_all "no Fortran compiler of this MPI"
+printf 'use mpi_f08\ncall MPI_Init()\nend\n' >try.f90
+"$MPIFC" -o try try.f90 >log 2>&1 || skip_all "$MPIFC compiles no program that uses mpi_f08"
+
+# ---- building ----
+
+build() { # PROGRAM COMPILER ARGUMENT...
+    built=$1
+    shift
+    "$@" -o "$built" >log 2>&1 || bail "cannot build $built: $(head -n 5 log)"
+}
+
+fortran_libraries=$(ldd try | awk '$1 ~ /^libmp/ { print $3 }')
+for name in $fortran_libraries; do
+    nm -D --defined-only "$name"
+done | awk '{ sub(/@.*/, "", $NF); print $NF }' | sort -u >mpi.names
+large=
+grep -q '_large_$' mpi.names && large=-DLARGE
+# Where nothing else is asked for, gfortran takes it amiss that buffers are of many types.
+fortran="$MPIFC -w -std=legacy -ffree-line-length-none -I$source"
+build c "$MPICC" -w $large "$source/calls.c"
+build mpif.h $fortran -DMPIF_H "$source/calls.F90"
+build mpi $fortran -DMPI_MODULE "$source/calls.F90"
+build mpi_f08 $fortran -DMPI_F08 $large "$source/calls.F90"
+
+# ---- running ----
+
+# run RANKS PROGRAM [ARGUMENT...]: what each function moved, in all ranks and by whom to whom, into
+# $program.numbers; how often MPI_Test* is called differs.
+run() {
+    ranks=$1 program=$2
+    shift
+    rm -rf run.h5* calls.data
+    start 60 "$ranks" LD_PRELOAD="$library" RANKCLOCK_OUTPUT="$work/run.h5" \
+        RANKCLOCK_WRITER="$RKC_COMMAND" "./$@" >out 2>err
+    status=$?
+    {
+        echo "status $status $(grep -c '^OK$' out)"
+        grep -v '^OK$' out
+        grep -v '^rankclock: wrote' err
+        "$top_builddir/tests/show_file" run.h5 | awk '
+            /^file|^note/ { print }
+            /^path/ && $2 !~ /MPI_Test(any|all|some)?$/ {
+                line = $2
+                for (i = 3; i < NF; i += 2)
+                    if ($i ~ /^(visits|bytes_sent|bytes_received)$/)
+                        line = line " " $i " " $(i + 1)
+                    else if ($i ~ /^in_flight_ns$/ && $(i + 1) > 0)
+                        line = line " in flight"
+                    else if ($i ~ /^blocked_ns$/ && $(i + 1) > 0)
+                        line = line " waited for"
+                print line
+            }'
+        [ -z "$has_h5py" ] || "$PYTHON" -B -c "$print_matrix" run.h5
+    } 2>&1 | sort >"$program.numbers"
+}
+
+has_h5py=
+"${PYTHON:-python3}" -B -c 'import h5py' 2>/dev/null && has_h5py=1
+print_matrix='
+import sys, h5py
+with h5py.File(sys.argv[1]) as file:
+    matrix = file.get("mpi/matrix")
+    columns = [matrix[name] for name in ("source", "target", "messages", "bytes")] if matrix else []
+    for row in zip(*columns):
+        print("matrix", *row)'
+
+# same PROGRAM WHAT: the numbers are those of C, and neither program failed.
+same() {
+    if grep -q 'status 0 1' "$1.numbers" && cmp -s c.numbers "$1.numbers"; then
+        ok 0 "$2"
+        return
+    fi
+    diff c.numbers "$1.numbers" >difference
+    ok 1 "$2" difference
+}
+
+# can PROGRAM GROUP: MPI itself can do it, whose Fortran may have faults of its own.
+can() {
+    start 60 3 "./$1" "$2" >out 2>&1
+}
+
+for group in messages requests persistent collective nonblocking neighbors neighbors_w graphs windows files \
+    texts errors large; do
+    run 3 c $group
+    for way in mpif.h mpi mpi_f08; do
+        if [ $group = large ] && { [ -z "$large" ] || [ $way != mpi_f08 ]; }; then
+            continue
+        fi
+        if ! can $way $group; then
+            skip 1 "$way, $group: this MPI fails without the library, too"
+            continue
+        fi
+        run 3 $way $group
+        same $way "$way, $group: what C moves, in as many calls"
+    done
+done
+
+# ---- ends ----
+
+rm -rf run.*
+start 60 2 LD_PRELOAD="$library" RANKCLOCK_OUTPUT="$work/run.h5" RANKCLOCK_WRITER="$RKC_COMMAND" \
+    ./mpi_f08 abort >out 2>err
+"$RKC_COMMAND" recover -o run.h5 run.h5.partial >/dev/null 2>&1
+like "$("$top_builddir/tests/show_file" run.h5 2>&1)" '^file ABORTED' "MPI_Abort leaves what there is"
+
+# ---- languages together ----
+
+build mixed.o "$MPICC" -c "$source/mixed.c"
+build mixed $fortran "$source/mixed.f90" mixed.o
+run 1 mixed
+is "$(grep -E 'status|MPI_(Send|Irecv|Wait|Init) ' mixed.numbers)" \
+    "(run)/MPI_Init visits 1
+(run)/MPI_Irecv waited for bytes_received 28 bytes_sent 0 in flight visits 2
+(run)/MPI_Send bytes_received 0 bytes_sent 28 visits 2
+(run)/MPI_Wait visits 2
+status 0 1" "Fortran and C complete what the other has posted"
+
+build opened "${CC:-cc}" "$source/opened.c" -ldl
+build libopened.so $fortran -shared -fPIC "$source/opened_calls.f90"
+run 2 opened "$work/libopened.so"
+is "$(grep -E 'MPI_(Init|All)' opened.numbers)" \
+    "(run)/MPI_Allgather bytes_received 16 bytes_sent 16 visits 2
+(run)/MPI_Allreduce bytes_received 32 bytes_sent 32 visits 2
+(run)/MPI_Init visits 2" "a library in Fortran that was opened for its opener alone counts"
+
+build libnamesake.so "$MPICC" -shared -fPIC "$source/namesake_library.c"
+build namesake "$MPICC" "$source/namesake.c" -L. -lnamesake -Wl,-rpath,"$work"
+run 1 namesake
+is "$(grep -E 'status|MPI_' namesake.numbers)" \
+    "(run)/MPI_Comm_rank visits 1
+(run)/MPI_Finalize visits 1
+(run)/MPI_Init visits 1
+status 0 1" "functions of a library in C that have such names are its own"
+
+# ---- coverage ----
+
+nm -D --defined-only "$library" | awk '{ sub(/@.*/, "", $NF); print $NF }' | sort -u >our.names
+awk '!/^#/ && NF { print $1 }' "$top_srcdir/pmpi/unwrapped.txt" >patterns
+grep -E '^mpix?_[a-z0-9_]+$|^MPIX?_[A-Z0-9_]+$' mpi.names | while read -r name; do
+    # As the reasons have it: without what the ways of MPI and compilers add.
+    plain=$(echo "$name" | tr A-Z a-z | sed 's/_f08\(ts\)\{0,1\}\(_large\)\{0,1\}_$//; s/_*$//')
+    echo "$plain" | grep -qxEf patterns || echo "$name"
+done >wanted
+grep -vxFf our.names wanted >missing
+[ "$(wc -l <wanted)" -gt 1000 ] && [ ! -s missing ]
+ok $? "all $(wc -l <wanted) names of functions are defined" missing
+
+modules=
+for folder in $("$MPIFC" -show 2>/dev/null | tr ' ' '\n' | sed -n 's/^-[IJ]//p' | sort -u); do
+    for name in mpi mpi_base mpi_f08 mpi_f08_interfaces; do
+        [ -r "$folder/$name.mod" ] && modules="$modules $folder/$name.mod"
+    done
+done
+if [ -n "$modules" ] && [ -n "$has_h5py" ]; then
+    # shellcheck disable=SC2086 # several
+    "$PYTHON" -B "$source/rows.py" "$top_srcdir/pmpi/fortran.def" "$top_srcdir/pmpi/fortran_coll.def" \
+        -- $modules >rows 2>&1
+    [ "$(wc -l <rows)" -eq 1 ] && [ "$(cat rows)" -gt 300 ]
+    ok $? "each has as many arguments as its row says: $(tail -n 1 rows) compared" rows
+else
+    skip 1 "no modules of gfortran, or no Python"
+fi
+finish
