@@ -1,9 +1,16 @@
 ! Fortran by "use mpi": under Open MPI its entry points call PMPI_* directly, requests are
 ! integers, and statuses are a rank-2 array of integers (open-mpi/ompi#3954, pmodels/mpich#2209,
-! llnl/Caliper#230, darshan-hpc/darshan#97). The program's results are as without the library.
+! llnl/Caliper#230, darshan-hpc/darshan#97). The program's results are as without the library,
+! and each call counts once.
 !
 ! RUN np=2
-! FILES any
+! EXPECT * MPI_Init calls=1
+! EXPECT 0 MPI_Isend calls=2 out=48 in=0
+! EXPECT 1 MPI_Irecv calls=2 out=0 in=48
+! EXPECT * MPI_Waitall calls=1
+! EXPECT 1 MPI_Get_count calls=1
+! EXPECT * MPI_Allreduce calls=1 out=8 in=8
+! EXPECT * MPI_Finalize calls=1
 program exchange
   use mpi
   implicit none

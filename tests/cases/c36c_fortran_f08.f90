@@ -3,7 +3,14 @@
 ! the library.
 !
 ! RUN np=2
-! FILES any
+! EXPECT * MPI_Init calls=1
+! EXPECT * MPI_Irecv calls=1 out=0 in=20
+! EXPECT * MPI_Isend calls=1 out=20 in=0
+! EXPECT * MPI_Waitall calls=1
+! EXPECT * MPI_Get_count calls=1
+! EXPECT * MPI_Allreduce calls=1 out=20 in=20
+! EXPECT * MPI_Sendrecv calls=1 out=0 in=0
+! EXPECT * MPI_Finalize calls=1
 program exchange
   use mpi_f08
   implicit none

@@ -1,10 +1,17 @@
 ! Fortran's MPI_IN_PLACE, MPI_BOTTOM and MPI_STATUS(ES)_IGNORE are addresses of hidden variables
 ! and not the constants of C: taken for data they give wrong sums, taken for a status they are
 ! written over (jmrosinski/GPTL#7, llnl/mpiP#56, nerscadmin/IPM#6, eschnett/MPItrampoline#53,
-! wi4mpi/wi4mpi#61). The program's results are as without the library.
+! wi4mpi/wi4mpi#61). The program's results are as without the library,
+! and each call counts once.
 !
 ! RUN np=2
-! FILES any
+! EXPECT * MPI_Allreduce calls=1 out=12 in=12
+! EXPECT * MPI_Allgather calls=1 out=4 in=8
+! EXPECT 0 MPI_Send calls=2 out=24 in=0
+! EXPECT 1 MPI_Recv calls=1 out=0 in=12
+! EXPECT 1 MPI_Irecv calls=1 out=0 in=12
+! EXPECT 1 MPI_Waitall calls=1
+! EXPECT * MPI_Finalize calls=1
 program sentinels
   use mpi
   implicit none
