@@ -28,17 +28,23 @@ int main(int argc, char **argv)
     if (me == 0) {
         MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-        if (MPI_Open_port(MPI_INFO_NULL, port) != MPI_SUCCESS) {
-            puts("SKIP MPI_Open_port fails without the library, too");
-            MPI_Abort(MPI_COMM_WORLD, 1);
-        }
+        if (MPI_Open_port(MPI_INFO_NULL, port) != MPI_SUCCESS)
+            port[0] = '\0';
         CHECK(strlen(port) < PORT_BYTES);
         MPI_Send(port, PORT_BYTES, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
-        MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &bridge);
     } else {
         MPI_Recv(port, PORT_BYTES, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &bridge);
     }
+    if (!port[0]) {
+        if (me == 0)
+            puts("SKIP MPI_Open_port fails without the library, too");
+        MPI_Finalize();
+        return 0;
+    }
+    if (me == 0)
+        MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &bridge);
+    else
+        MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &bridge);
     int n = 3 - me;
     MPI_Sendrecv(out, n, MPI_INT, 0, 1, in, 3, MPI_INT, 0, 1, bridge, MPI_STATUS_IGNORE);
     CHECK(in[1] == 2 && in[2] == (me == 0 ? 0 : 3));
