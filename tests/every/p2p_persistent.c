@@ -41,6 +41,23 @@ PROGRAM(persistent_requests)
     PMPI_Buffer_detach(&was, &size);
 }
 
+PROGRAM(persistent_with_nobody)
+{
+    int out[N] = {0}, in[N];
+    MPI_Request requests[2];
+    CALL(C(Send_init), (out, N, MPI_INT, MPI_PROC_NULL, 0, world, &requests[0]));
+    CALL(C(Recv_init), (in, N, MPI_INT, MPI_PROC_NULL, 0, world, &requests[1]));
+    for (int round = 0; round < 2; round++) {
+        CALL(Startall, (2, requests));
+        for (int i = 0; i < 2; i++)
+            ALSO(Startall, 0, 0);
+        COMPLETED(Startall, 2);
+        CALL(Waitall, (2, requests, MPI_STATUSES_IGNORE));
+    }
+    CALL(Request_free, (&requests[0]));
+    CALL(Request_free, (&requests[1]));
+}
+
 #if defined RKC_HAVE_MPI_PARTITIONED && !defined EVERY_LARGE
 /* Four partitions of three numbers. */
 PROGRAM(partitioned)
@@ -67,6 +84,7 @@ PROGRAM(partitioned)
 
 PROGRAMS(persistent) = {
     P(persistent_requests),
+    P(persistent_with_nobody),
 #if defined RKC_HAVE_MPI_PARTITIONED && !defined EVERY_LARGE
     P(partitioned),
 #endif

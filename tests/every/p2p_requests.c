@@ -63,6 +63,9 @@ PROGRAM(matched_request)
     CALL(Mprobe, (MPI_ANY_SOURCE, 0, world, &message, MPI_STATUS_IGNORE));
     POST(C(Imrecv), (in, N, MPI_INT, &message, &receive), 0, 28);
     CALL(Wait, (&receive, MPI_STATUS_IGNORE));
+    CALL(Mprobe, (MPI_PROC_NULL, 0, world, &message, MPI_STATUS_IGNORE));
+    POST(C(Imrecv), (in, N, MPI_INT, &message, &receive), 0, 0);
+    CALL(Wait, (&receive, MPI_STATUS_IGNORE));
     PMPI_Wait(&send, MPI_STATUS_IGNORE);
 }
 
