@@ -57,10 +57,11 @@ static void measure_waits(struct rkc_report *report)
     const struct rkc_reader_rank *ranks = rkc_reader_ranks(report->reader, &n);
     double wall_ns = 0, wait_ns = 0;
     for (size_t i = 0; i < n; i++) {
-        int64_t own_ns = ranks[i].wall_ns - ranks[i].mpi_ns - ranks[i].useful_ns;
+        double own_ns =
+            (double)ranks[i].wall_ns - (double)ranks[i].mpi_ns - (double)ranks[i].useful_ns;
         wall_ns += (double)ranks[i].wall_ns;
         if (ranks[i].mpi_ns >= 0 && ranks[i].useful_ns >= 0 && own_ns > 0)
-            wait_ns += (double)own_ns;
+            wait_ns += own_ns;
     }
     if (!(wait_ns > 0))
         return;

@@ -109,7 +109,7 @@ static void measure_run(struct rkc_report *report)
         add_present(&overhead, ranks[i].overhead_ns);
         has_overhead |= ranks[i].overhead_ns >= 0;
         int64_t own_init = ranks[i].init_ns > 0 ? ranks[i].init_ns : 0;
-        elapsed = fmax(elapsed, (double)(ranks[i].wall_ns - own_init));
+        elapsed = fmax(elapsed, (double)ranks[i].wall_ns - (double)own_init);
         report->wall_ns = fmax(report->wall_ns, (double)ranks[i].wall_ns);
         if (report->most_useful < 0 || ranks[i].useful_ns > ranks[report->most_useful].useful_ns)
             report->most_useful = (int32_t)i;
