@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KINDS_SHOWN = 6, TRANSFERS_SHOWN = 8 };
+enum { KINDS_SHOWN = 4, TRANSFERS_SHOWN = 8 };
 
 /* ---- the table ---- */
 
