@@ -16,6 +16,7 @@
  *   pending [N]     the same, and it leaves two receives of anything from anyone, one persistent
  *   handler [N]     the same, and an error handler on MPI_COMM_WORLD that ends the program
  *   attribute [N]   the same, and an attribute on MPI_COMM_WORLD; prints how often it was copied
+ *   hang            no rank ends: rank 0 stays in its region "work", the others in MPI_Recv
  *   thread          every rank asks MPI_Init_thread for MPI_THREAD_MULTIPLE; prints what it gets
  */
 #include <dlfcn.h>
@@ -41,6 +42,22 @@ static void work(int times)
         call("rkc_begin", "work");
         call("rkc_end", "work");
     }
+}
+
+/* Not to end; a file says that it has come to that. */
+static void hang(void)
+{
+    char name[32];
+    int word;
+    snprintf(name, sizeof name, "hangs.%d", rank);
+    FILE *here = fopen(name, "w");
+    if (here)
+        fclose(here);
+    call("rkc_begin", "work");
+    if (rank > 0)
+        MPI_Recv(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (;;)
+        pause();
 }
 
 static void end_alone(const char *way, const char *how)
@@ -158,6 +175,8 @@ int main(int argc, char **argv)
     if (strcmp(way, "late") != 0)
         work_in(atoi(how));
     leave_something(way);
+    if (strcmp(way, "hang") == 0)
+        hang();
     if (rank == 1)
         end_alone(way, how);
     if (MPI_Finalize() != MPI_SUCCESS)
