@@ -41,7 +41,8 @@ static int run_script(const char *script, char *const envp[], const char *input,
 {
     char *argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, strdup(script), NULL};
     int to, from;
-    int status = rkc_spawn(argv, envp, &to, &from);
+    pid_t pid;
+    int status = rkc_spawn(argv, envp, &pid, &to, &from);
     free(argv[2]);
     output[0] = '\0';
     if (status != 0)
@@ -70,20 +71,35 @@ static void test_unseen(void)
     is_int(children_seen, 0, "no SIGCHLD comes, not even after its end");
 }
 
+static void test_process(void)
+{
+    char *argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, (char[]){"exec echo $$"}, NULL};
+    char *none[] = {NULL}, line[32] = "";
+    int to, from;
+    pid_t pid = 0;
+    is_int(rkc_spawn(argv, none, &pid, &to, &from), 0, "another one starts");
+    if (read(from, line, sizeof line - 1) < 0)
+        line[0] = '\0';
+    is_int(atoi(line), pid, "its process id is told");
+    close(to);
+    close(from);
+}
+
 static void test_refused(void)
 {
     char *argv[] = {(char[]){"/nowhere/rankclock"}, NULL};
     char *none[] = {NULL};
     int to = -2, from = -2;
+    pid_t pid = -2;
     int before = open_files();
-    is_int(rkc_spawn(argv, none, &to, &from), RKC_EWRITER, "a program that is not there fails");
+    is_int(rkc_spawn(argv, none, &pid, &to, &from), RKC_EWRITER, "a program that is not there fails");
     is_int(errno, ENOENT, "the reason is that of execve");
-    is_int(to == -2 && from == -2, 1, "outputs are untouched on failure");
+    is_int(to == -2 && from == -2 && pid == -2, 1, "outputs are untouched on failure");
     is_int(open_files(), before, "a failure leaves no file open");
     is_int(waitpid(-1, NULL, 0) == -1 && errno == ECHILD && children_seen == 0, 1,
            "a failure leaves no child");
     char *folder[] = {(char[]){"/tmp"}, NULL};
-    is_int(rkc_spawn(folder, none, &to, &from), RKC_EWRITER, "a folder is refused");
+    is_int(rkc_spawn(folder, none, &pid, &to, &from), RKC_EWRITER, "a folder is refused");
     is_int(errno, EACCES, "as execve refuses it");
 }
 
@@ -128,8 +144,9 @@ static void test_files(void)
     char closed[256];
     int status = run_script("cat; echo out; echo err >&2", none, "in ", closed, sizeof closed);
     int to, from;
+    pid_t pid;
     char *argv[] = {(char[]){"/bin/true"}, NULL};
-    int again = rkc_spawn(argv, none, &to, &from);
+    int again = rkc_spawn(argv, none, &pid, &to, &from);
     int low = fcntl(0, F_GETFD) >= 0 || fcntl(1, F_GETFD) >= 0 || fcntl(2, F_GETFD) >= 0;
     for (int fd = 0; fd < 3; fd++) {
         if (saved[fd] < 0)
@@ -160,6 +177,13 @@ static void test_environment(void)
     is_str(output, "0\n", "nothing that is for the program alone is passed on");
     run_script("echo $RANKCLOCKS $HDF5_USE_FILE_LOCKING", kept, "", output, sizeof output);
     is_str(output, "kept kept\n", "everything else is");
+    setenv("HDF5_DRIVER", "mpio", 1);
+    setenv("HDF5_DRIVER_CONFIG", "x", 1);
+    setenv("HDF5_VOL_CONNECTOR", "async", 1);
+    free(kept);
+    kept = rkc_spawn_environment();
+    run_script("env | grep -c ^HDF5_", kept, "", output, sizeof output);
+    is_str(output, "1\n", "nor how the program's HDF5 keeps its files");
     is_str(getenv("RANKCLOCK_OUTPUT"), "x.h5", "the program's own environment is untouched");
     free(kept);
 }
@@ -180,6 +204,7 @@ static void test_many(void)
 int main(void)
 {
     test_unseen();
+    test_process();
     test_refused();
     test_signals();
     test_files();

@@ -16,6 +16,7 @@
 
 #include "collect.h"
 #include "sink/hdf5.h"
+#include "sink/names.h"
 
 enum { ROWS_AT_ONCE = 64, PEERS_AT_ONCE = 65536, DEFAULT_MODE = 0600 };
 
@@ -477,6 +478,13 @@ static void print_help(void)
          "written; 2 wrong arguments or no image could be used.");
 }
 
+/* Nobody else removes it: whoever started that writer was killed, too. */
+static void name_leftover(const char *folder, const char *name)
+{
+    rkc_tool_error("%s%s is what a writer that was killed has left, if none runs any more: it is no "
+                   "whole file and can be removed", folder, name);
+}
+
 /* "run.h5.partial/" gives "run.h5". */
 static char *default_output(const char *argument)
 {
@@ -520,6 +528,8 @@ int rkc_tool_recover(int argc, char **argv)
     if (!status && !output)
         status = rkc_tool_usage("recover", "no name for the file: say", "-o FILE");
     int code = status ? RKC_EXIT_USAGE : recover(&r, output);
+    if (output)
+        rkc_names_find(output, name_leftover);
     for (size_t i = 0; i < r.n_files; i++)
         free(r.files[i].path);
     free(r.files);

@@ -18,10 +18,12 @@
 #include "sink/unstream.h"
 #include "tools.h"
 
-/* Write errors come back as errno, and a hangup or interrupt is meant for the program. */
+/* Write errors come back as errno. What a terminal, a batch system or a launcher sends to all
+ * processes of a job is meant for the program: when that ends, so does what it sends us. */
 static void ignore_signals(void)
 {
-    static const int signals[] = {SIGPIPE, SIGXFSZ, SIGHUP, SIGINT};
+    static const int signals[] = {SIGPIPE, SIGXFSZ, SIGHUP,  SIGINT,  SIGQUIT,
+                                  SIGTERM, SIGXCPU, SIGUSR1, SIGUSR2, SIGALRM};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         signal(signals[i], SIG_IGN);
 }
@@ -58,6 +60,8 @@ int rkc_tool_write(int argc, char **argv)
                report.fsync_ns);
     } else {
         const char *why = report.text[0] ? report.text : text[0] ? text : rkc_strerror(status);
+        if (sink)
+            rkc_sink_hdf5_abandon(sink);
         printf("error %.*s\n", (int)strcspn(why, "\n"), why);
     }
     fflush(stdout);

@@ -208,6 +208,7 @@ static void close_sink(struct rkc_sink *base)
     rkc_h5_rows_free(&sink->h5, &sink->rows);
     if (sink->job_group > 0)
         H5Gclose(sink->job_group);
+    rkc_publish_abandon(&sink->publish);
     rkc_h5_discard(&sink->h5);
     rkc_publish_abort(&sink->publish);
     rkc_job_free(&sink->job);
@@ -220,6 +221,11 @@ void rkc_sink_hdf5_report(const struct rkc_sink *base, struct rkc_sink_hdf5_repo
 {
     const struct hdf5_sink *sink = (const struct hdf5_sink *)base;
     *report = (struct rkc_sink_hdf5_report){sink->write_ns, sink->fsync_ns, sink->text};
+}
+
+void rkc_sink_hdf5_abandon(struct rkc_sink *base)
+{
+    rkc_publish_abandon(&((struct hdf5_sink *)base)->publish);
 }
 
 int rkc_sink_hdf5_open(const char *output, unsigned mode, struct rkc_sink **sink,

@@ -25,4 +25,7 @@ struct rkc_sink_hdf5_report {
 
 void rkc_sink_hdf5_report(const struct rkc_sink *sink, struct rkc_sink_hdf5_report *report);
 
+/* Remove the temporary file of a sink that has failed, before `close`, in which HDF5 may crash. */
+void rkc_sink_hdf5_abandon(struct rkc_sink *sink);
+
 #endif

@@ -17,12 +17,15 @@
 
 #include "clock.h"
 #include "log.h"
+#include "sink/names.h"
 #include "sink/spawn.h"
 #include "sink/stream.h"
 
 struct pipe_sink {
     struct rkc_sink sink;
     int to, from; /* the writer's stdin and stdout */
+    pid_t writer;
+    char *output; /* the name wanted */
     int64_t deadline_ns;
     uint32_t row_metrics;
     struct rkc_buffer buffer;
@@ -86,7 +89,8 @@ static int find_answer(struct pipe_sink *pipe, size_t *used)
     return 0;
 }
 
-/* Read the writer's answer to pipe->text; 0 where there is none. */
+/* Read the writer's answer to pipe->text; 0 where there is none. A writer that has ended without
+ * one had no time to clean up. */
 static int read_answer(struct pipe_sink *pipe)
 {
     size_t used = 0;
@@ -94,8 +98,10 @@ static int read_answer(struct pipe_sink *pipe)
         ssize_t n = read(pipe->from, pipe->text + used, sizeof pipe->text - 1 - used);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0)
+        if (n <= 0) {
+            rkc_names_clean(pipe->output, pipe->writer);
             break;
+        }
         used += (size_t)n;
         if (find_answer(pipe, &used))
             return 1;
@@ -215,6 +221,7 @@ static void close_pipe(struct rkc_sink *sink)
     close(pipe->to);
     close(pipe->from);
     rkc_buffer_free(&pipe->buffer);
+    free(pipe->output);
     free(pipe);
 }
 
@@ -239,7 +246,7 @@ static int start_writer(const char *writer, struct pipe_sink *pipe)
     if (!environment)
         return RKC_ENOMEM;
     char *argv[] = {(char *)(uintptr_t)writer, (char[]){"write"}, NULL};
-    int status = rkc_spawn(argv, environment, &pipe->to, &pipe->from);
+    int status = rkc_spawn(argv, environment, &pipe->writer, &pipe->to, &pipe->from);
     if (status != 0)
         rkc_log(RKC_LOG_WARNING, "cannot start %s: %s", writer, strerror(errno));
     free(environment);
@@ -254,8 +261,10 @@ int rkc_sink_pipe_open(const char *writer, const char *output, unsigned mode, in
         return RKC_ENOMEM;
     pipe->sink.ops = &pipe_ops;
     pipe->deadline_ns = deadline_ns;
-    int status = start_writer(writer, pipe);
+    pipe->output = strdup(output);
+    int status = pipe->output ? start_writer(writer, pipe) : RKC_ENOMEM;
     if (status != 0) {
+        free(pipe->output);
         free(pipe);
         return status;
     }

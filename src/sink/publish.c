@@ -13,11 +13,9 @@
 
 #include <rankclock/status.h>
 
-/* Stale temporary files of an earlier process with this id, and names taken already. */
-enum { TEMPORARIES_MAX = 100, NAMES_MAX = 1000000 };
+#include "sink/names.h"
 
-/* A file name is at most 255 bytes long; the temporary one adds up to 32. */
-enum { STEM_MAX = 220 };
+enum { NAMES_MAX = 1000000 };
 
 static const char *base_of(const char *path)
 {
@@ -33,11 +31,8 @@ static int explain(char text[RKC_SINK_TEXT_MAX], const char *what, const char *p
 
 static int create_temporary(struct rkc_publish *publish, size_t room)
 {
-    const char *base = base_of(publish->output);
-    int folder = (int)(base - publish->output);
-    for (int i = 0; i < TEMPORARIES_MAX; i++) {
-        snprintf(publish->temporary, room, "%.*s.%.*s.%ld.%d.tmp", folder, publish->output,
-                 (int)STEM_MAX, base, (long)getpid(), i);
+    for (int i = 0; i < RKC_NAMES_TEMPORARIES; i++) {
+        rkc_names_temporary(publish->output, getpid(), i, publish->temporary, room);
         publish->fd = open(publish->temporary,
                            O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (publish->fd >= 0 || errno != EEXIST)
@@ -53,7 +48,7 @@ int rkc_publish_begin(const char *output, unsigned mode, struct rkc_publish *pub
         snprintf(text, RKC_SINK_TEXT_MAX, "cannot create \"%s\": not the name of a file", output);
         return RKC_EARG;
     }
-    size_t room = strlen(output) + 64;
+    size_t room = strlen(output) + RKC_NAMES_ROOM;
     publish->fd = -1;
     publish->output = strdup(output);
     publish->temporary = malloc(room);
@@ -78,19 +73,6 @@ failed:
     return status;
 }
 
-/* The n-th name to try: run.h5, run.2.h5, run.3.h5 ... */
-static void name_number(const char *output, int n, char *name, size_t room)
-{
-    const char *base = base_of(output);
-    const char *dot = strrchr(base, '.');
-    if (!dot || dot == base)
-        dot = base + strlen(base);
-    if (n == 1)
-        snprintf(name, room, "%s", output);
-    else
-        snprintf(name, room, "%.*s.%d%s", (int)(dot - output), output, n, dot);
-}
-
 /* Rename replaces, so the name is first made ours by creating it. */
 static int rename_reserved(const char *temporary, const char *name)
 {
@@ -105,19 +87,41 @@ static int rename_reserved(const char *temporary, const char *name)
     return error;
 }
 
+/* Give the file a name where there are no links. */
+static int rename_new(const char *temporary, const char *name)
+{
+#ifdef RENAME_NOREPLACE
+    if (renameat2(AT_FDCWD, temporary, AT_FDCWD, name, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)
+        return errno;
+#endif
+    return rename_reserved(temporary, name);
+}
+
+/* NFS repeats a link whose answer was lost, and then tells that the name is taken: by us. */
+static int is_linked(const char *temporary)
+{
+    struct stat facts;
+    return lstat(temporary, &facts) == 0 && facts.st_nlink == 2;
+}
+
 /* Give the file one name; 0 or an errno. */
 static int take_name(const char *temporary, const char *name)
 {
-    if (link(temporary, name) == 0) {
+    if (link(temporary, name) == 0 || (errno == EEXIST && is_linked(temporary))) {
         unlink(temporary);
         return 0;
     }
     switch (errno) {
     case EPERM:
-    case ENOSYS:
+    case EACCES:
+    case EINVAL:
     case EMLINK:
+    case ENOSYS:
     case EOPNOTSUPP:
-        return rename_reserved(temporary, name);
+    case EXDEV:
+        return rename_new(temporary, name);
     default:
         return errno;
     }
@@ -156,7 +160,7 @@ int rkc_publish_finish(struct rkc_publish *publish, char text[RKC_SINK_TEXT_MAX]
     }
     int error = EEXIST;
     for (int n = 1; error == EEXIST && n <= NAMES_MAX; n++) {
-        name_number(publish->output, n, name, room);
+        rkc_names_number(publish->output, n, name, room);
         error = take_name(publish->temporary, name);
     }
     if (error) {
@@ -179,14 +183,20 @@ done:
     return status;
 }
 
+void rkc_publish_abandon(struct rkc_publish *publish)
+{
+    if (publish->temporary)
+        unlink(publish->temporary);
+    free(publish->temporary);
+    publish->temporary = NULL;
+}
+
 void rkc_publish_abort(struct rkc_publish *publish)
 {
     if (publish->fd >= 0)
         close(publish->fd);
-    if (publish->temporary)
-        unlink(publish->temporary);
-    free(publish->temporary);
+    rkc_publish_abandon(publish);
     free(publish->output);
     publish->fd = -1;
-    publish->temporary = publish->output = NULL;
+    publish->output = NULL;
 }

@@ -33,7 +33,10 @@ int rkc_publish_begin(const char *output, unsigned mode, struct rkc_publish *pub
  */
 int rkc_publish_finish(struct rkc_publish *publish, char text[RKC_SINK_TEXT_MAX]);
 
-/* Remove the temporary file, if there is one, and free the rest. */
+/* Remove the temporary file, if there is one, while it may still be open. */
+void rkc_publish_abandon(struct rkc_publish *publish);
+
+/* The same, and free the rest. */
 void rkc_publish_abort(struct rkc_publish *publish);
 
 #endif

@@ -44,6 +44,7 @@ struct start {
     char *const *argv, *const *envp;
     int in, out; /* become stdin, and stdout and stderr; both above these */
     char *stack; /* of the inner process: its upper end */
+    volatile pid_t pid;
     volatile int error;
 };
 
@@ -51,7 +52,9 @@ extern char **environ;
 
 static int is_private(const char *variable)
 {
-    static const char *const prefixes[] = {"LD_PRELOAD=", "RANKCLOCK_", "OMPI_", "PMI_", "PMIX_"};
+    static const char *const prefixes[] = {"LD_PRELOAD=", "RANKCLOCK_", "OMPI_",
+                                           "PMI_",        "PMIX_",      "HDF5_DRIVER",
+                                           "HDF5_VOL_CONNECTOR="};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (strncmp(variable, prefixes[i], strlen(prefixes[i])) == 0)
             return 1;
@@ -100,6 +103,7 @@ FOREIGN_STACK static void arrange_files(const struct start *start)
 FOREIGN_STACK static int run_inner(void *arg)
 {
     struct start *start = arg;
+    start->pid = (pid_t)syscall(SYS_getpid);
     arrange_files(start);
     reset_signals();
     syscall(SYS_execve, start->argv[0], start->argv, start->envp);
@@ -160,7 +164,7 @@ static void close_all(const int *fds, int n)
     errno = error;
 }
 
-int rkc_spawn(char *const argv[], char *const envp[], int *to, int *from)
+int rkc_spawn(char *const argv[], char *const envp[], pid_t *pid, int *to, int *from)
 {
     int fds[4] = {-1, -1, -1, -1}; /* ours, its stdin; ours, its stdout */
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0 ||
@@ -176,6 +180,7 @@ int rkc_spawn(char *const argv[], char *const envp[], int *to, int *from)
         goto failed;
     close(fds[1]);
     close(fds[3]);
+    *pid = start.pid;
     *to = fds[0];
     *from = fds[2];
     return 0;
