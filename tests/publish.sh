@@ -1,8 +1,8 @@
 #!/bin/sh
 # LIMIT 600
 # How a result file gets its name: by link(2), never over another file, whole or not at all. The
-# writer is killed at each of its steps, and what is then left is nothing half-written, and an image of
-# each rank.
+# writer is killed at each of its steps, each write fails once, and what is then left is nothing
+# half-written, and an image of each rank.
 set -u
 
 . "$top_srcdir/tests/tap.sh"
@@ -183,5 +183,74 @@ rm -f out/run.h5
 is "$? $(cat stdout)" "0 out/run.h5: 4 of 4 ranks" "and recover makes the file"
 is "$(sed 's/ is what .*//' stderr)" "rankclock: out/.run.h5.host.123.0.tmp" \
     "recover names what a writer has left"
+
+# --- each write fails ---
+
+fails_at_each() { # CALL ERRNO TEXT
+    step=0
+    failed=yes
+    while [ "$failed" = yes ] && [ "$step" -lt 100 ]; do
+        step=$((step + 1))
+        rm -rf out log
+        mkdir out
+        single FAULTS_FAIL="$1:$2:$step" FAULTS_LOG=log
+        [ "$(grep -c " $1 " log)" -ge "$step" ] || failed=no
+        case $failed:$(ls -A out) in
+        no:run.h5) is_whole out/run.h5 || fault "step $step: run.h5 is not whole" ;;
+        yes:run.h5.partial)
+            ls out/run.h5.partial/*.rkci >images 2>&1 || fault "step $step: there is no image"
+            grep -q "$3" stderr || fault "step $step: it is not said why: $(cat stderr)"
+            ;;
+        *) fault "step $step: there is $(ls -A out)" ;;
+        esac
+        # The first failure of a write may leave HDF5 in a state in which it ends at once.
+        [ "$(grep -c '^rankclock' stderr)" -eq "$([ $failed = yes ] && echo 2 || echo 1)" ] ||
+            fault "step $step: it is said in other than one line and one: $(cat stderr)"
+    done
+    [ "$step" -gt "$4" ] || fault "only $step steps"
+}
+
+fails_at_each write 28 'No space left on device' 3
+no_faults "a full disk at each of $((step - 1)) writes: an image, and nothing else"
+fails_at_each write 122 'Disk quota exceeded' 3
+no_faults "a quota at each of $((step - 1)) writes: an image, and nothing else"
+fails_at_each fsync 5 'Input/output error' 1
+no_faults "an error at each fsync: an image, and nothing else"
+fails_at_each open 122 'Disk quota exceeded' 1
+no_faults "a quota of files: an image, and nothing else"
+
+# --- locks ---
+
+# 1.10.7 and later do as the setting says; none can fail the run.
+for error in 38:ENOSYS 37:ENOLCK 524:ENOTSUPP; do
+    for setting in '' TRUE BEST_EFFORT FALSE; do
+        rm -rf out
+        mkdir out
+        if [ -n "$setting" ]; then
+            single FAULTS_FAIL="flock:${error%:*}" HDF5_USE_FILE_LOCKING=$setting
+        else
+            single FAULTS_FAIL="flock:${error%:*}"
+        fi
+        [ "$(ls -A out)" = run.h5 ] && is_whole out/run.h5 ||
+            fault "HDF5_USE_FILE_LOCKING=$setting: there is $(ls -A out): $(cat stderr)"
+        told=$(grep -c 'knows no locks' stderr)
+        [ "$told" -eq 0 ] || [ "$setting" = TRUE ] || [ "$setting" = BEST_EFFORT ] ||
+            fault "HDF5_USE_FILE_LOCKING=$setting: told of locks in vain: $(cat stderr)"
+        [ "$setting" != TRUE ] || [ "$told" -eq 1 ] || fault "not told: $(cat stderr)"
+    done
+    no_faults "flock fails with ${error#*:}: the file is written"
+done
+rm -rf out log
+mkdir out
+single FAULTS_LOG=log
+is "$(grep -c flock log)" 0 "nothing is locked unless it is asked for"
+rm -rf out log
+mkdir out
+single FAULTS_LOG=log HDF5_USE_FILE_LOCKING=TRUE
+if grep -q flock log; then
+    is "$(cd out && echo *) $(grep -c 'knows no locks' stderr)" "run.h5 0" "where it is asked for, it is"
+else
+    skip 1 "this HDF5 does not lock by flock"
+fi
 
 finish

@@ -431,6 +431,8 @@ static int write_file(struct recovery *r, const char *output)
         rkc_sink_hdf5_report(r->sink, &report);
         if (status && report.text[0])
             snprintf(text, sizeof text, "%s", report.text);
+        if (!status && report.note[0])
+            rkc_tool_error("%s", report.note);
         r->sink->ops->close(r->sink);
     }
     free(missing);

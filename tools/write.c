@@ -52,10 +52,12 @@ int rkc_tool_write(int argc, char **argv)
     char text[RKC_SINK_TEXT_MAX];
     struct rkc_sink *sink;
     int status = rkc_unstream(STDIN_FILENO, &target, &sink, text);
-    struct rkc_sink_hdf5_report report = {.text = ""};
+    struct rkc_sink_hdf5_report report = {.text = "", .note = ""};
     if (sink)
         rkc_sink_hdf5_report(sink, &report);
     if (status == 0) {
+        if (report.note[0])
+            printf("note %s\n", report.note);
         printf("ok %s\twrite_ns=%" PRId64 " fsync_ns=%" PRId64 "\n", text, report.write_ns,
                report.fsync_ns);
     } else {

@@ -220,7 +220,8 @@ static void close_sink(struct rkc_sink *base)
 void rkc_sink_hdf5_report(const struct rkc_sink *base, struct rkc_sink_hdf5_report *report)
 {
     const struct hdf5_sink *sink = (const struct hdf5_sink *)base;
-    *report = (struct rkc_sink_hdf5_report){sink->write_ns, sink->fsync_ns, sink->text};
+    *report = (struct rkc_sink_hdf5_report){sink->write_ns, sink->fsync_ns, sink->text,
+                                             sink->h5.note};
 }
 
 void rkc_sink_hdf5_abandon(struct rkc_sink *base)

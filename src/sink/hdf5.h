@@ -21,6 +21,7 @@ int rkc_sink_hdf5_open(const char *output, unsigned mode, struct rkc_sink **sink
 struct rkc_sink_hdf5_report {
     int64_t write_ns, fsync_ns; /* spent on the file before and after the data were complete */
     const char *text;           /* what went wrong, or "" */
+    const char *note;           /* what the user is to know of a file that is written, or "" */
 };
 
 void rkc_sink_hdf5_report(const struct rkc_sink *sink, struct rkc_sink_hdf5_report *report);

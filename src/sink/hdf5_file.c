@@ -54,33 +54,58 @@ int rkc_h5_fail(struct rkc_h5 *h5)
     return rkc_h5_refuse(h5, RKC_EIO, cause.error ? strerror(cause.error) : cause.text);
 }
 
-/* Locks are a courtesy to readers. Where the file system lacks them, go on without. */
-static void set_locking(hid_t access, int lock)
+/* Nobody else knows the temporary file, and where locks are served badly, one can take for minutes:
+ * there is none unless HDF5_USE_FILE_LOCKING, which HDF5 itself follows, asks for it. */
+static void set_no_lock(hid_t access)
 {
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
-    H5Pset_file_locking(access, lock, 1);
+    H5Pset_file_locking(access, 0, 1);
 #else
     (void)access;
-    (void)lock;
 #endif
 }
 
-static hid_t create_file(const char *path)
+/* What went wrong is told at once: closing anything makes HDF5 forget it. */
+static void create_file(struct rkc_h5 *h5, const char *path)
 {
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     hid_t create = H5Pcreate(H5P_FILE_CREATE);
     H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18);
     H5Pset_meta_block_size(access, BLOCK_BYTES);
     H5Pset_obj_track_times(create, 0);
     H5Pset_link_phase_change(create, LINKS_COMPACT, LINKS_COMPACT / 2);
-    hid_t file = H5I_INVALID_HID;
-    for (int lock = 1; file < 0 && lock >= 0; lock--) {
-        set_locking(access, lock);
-        file = H5Fcreate(path, H5F_ACC_TRUNC, create, access);
-    }
+    set_no_lock(access);
+    h5->file = H5Fcreate(path, H5F_ACC_TRUNC, create, access);
+    if (h5->file < 0)
+        rkc_h5_fail(h5);
     H5Pclose(access);
     H5Pclose(create);
-    return file;
+}
+
+/* The same without locks, whatever was asked for. HDF5 reads the variable as it starts. */
+static void create_unlocked(struct rkc_h5 *h5, const char *path)
+{
+    H5close();
+    if (setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1) != 0)
+        return;
+    create_file(h5, path);
+    if (h5->file < 0)
+        return;
+    h5->text[0] = '\0';
+    h5->note = "the result file's folder knows no locks: HDF5_USE_FILE_LOCKING is not followed";
+}
+
+/* Whether HDF5 would lock the file: before 1.10.7 unless it is told not to, since then if it is told
+ * to. */
+static int may_lock(void)
+{
+    const char *asked = getenv("HDF5_USE_FILE_LOCKING");
+#if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
+    if (!asked)
+        return 0;
+#endif
+    return !asked || (strcmp(asked, "FALSE") != 0 && strcmp(asked, "0") != 0);
 }
 
 /* HDF5 1.10 crashes or complains at exit over a file that could not be closed. The command, which
@@ -93,11 +118,12 @@ __attribute__((constructor)) static void forget_exit(void)
 int rkc_h5_create(struct rkc_h5 *h5, const char *path, const char *name,
                   char text[RKC_SINK_TEXT_MAX])
 {
-    *h5 = (struct rkc_h5){.name = name, .text = text};
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    h5->file = create_file(path);
+    *h5 = (struct rkc_h5){.name = name, .text = text, .note = ""};
+    create_file(h5, path);
+    if (h5->file < 0 && may_lock())
+        create_unlocked(h5, path);
     if (h5->file < 0)
-        return rkc_h5_fail(h5);
+        return RKC_EIO;
     h5->types[RKC_H5_INT] = H5T_STD_I64LE;
     h5->types[RKC_H5_FLOAT] = H5T_IEEE_F64LE;
     h5->scalar = H5Screate(H5S_SCALAR);

@@ -15,6 +15,7 @@ struct rkc_h5 {
     int deflate;
     const char *name; /* for messages */
     char *text;       /* RKC_SINK_TEXT_MAX bytes, owned by the sink */
+    const char *note; /* what the user is to know although it went well, or "" */
 };
 
 enum { RKC_H5_INT, RKC_H5_FLOAT };

@@ -74,6 +74,15 @@ static void take_hint(struct pipe_sink *pipe, const char *line)
         snprintf(pipe->hint, sizeof pipe->hint, "%.250s", line);
 }
 
+/* A line before the answer: something to be told to the user, or a hint. */
+static void take_line(struct pipe_sink *pipe, const char *line)
+{
+    if (begins_with(line, "note "))
+        rkc_log(RKC_LOG_WARNING, "%s", line + strlen("note "));
+    else
+        take_hint(pipe, line);
+}
+
 /* Drop the lines before the answer; 1 when that is then at the beginning. */
 static int find_answer(struct pipe_sink *pipe, size_t *used)
 {
@@ -82,7 +91,7 @@ static int find_answer(struct pipe_sink *pipe, size_t *used)
         *end = '\0';
         if (begins_with(pipe->text, "ok ") || begins_with(pipe->text, "error "))
             return 1;
-        take_hint(pipe, pipe->text);
+        take_line(pipe, pipe->text);
         *used -= (size_t)(end + 1 - pipe->text);
         memmove(pipe->text, end + 1, *used);
     }
