@@ -45,6 +45,7 @@ static struct {
     struct rkc_config_problem problem[PROBLEMS_MAX];
     size_t n_problems;
     struct rkc_image image;
+    char folder[PATH_MAX]; /* in which the program began */
     char output[RKC_PATTERN_MAX + PATH_MAX];
     char writer[RKC_PATTERN_MAX + PATH_MAX];
 } run;
@@ -73,12 +74,14 @@ static void name_output(void)
     values = (struct rkc_pattern_values){
         .job = identity->job, .restart = identity->restart, .host = identity->host,
         .program = identity->program, .pid = getpid()};
-    char name[RKC_PATTERN_MAX], folder[PATH_MAX];
+    char name[RKC_PATTERN_MAX];
     if (rkc_config_expand(run.config.output, &values, name, sizeof name) != 0)
         strcpy(name, "rankclock.h5");
-    if (name[0] == '/' || !getcwd(folder, sizeof folder))
-        folder[0] = 0;
-    snprintf(run.output, sizeof run.output, "%s%s%s", folder, folder[0] ? "/" : "", name);
+    if (!getcwd(run.folder, sizeof run.folder))
+        strcpy(run.folder, ".");
+    int is_whole = name[0] == '/' || strcmp(run.folder, ".") == 0;
+    snprintf(run.output, sizeof run.output, "%s%s%s", is_whole ? "" : run.folder,
+             is_whole ? "" : "/", name);
 }
 
 static int is_program(const char *path)
@@ -289,6 +292,11 @@ const char *rkc_private_output(void)
     return run.output;
 }
 
+const char *rkc_private_folder(void)
+{
+    return run.folder;
+}
+
 const char *rkc_private_writer(void)
 {
     return run.writer;
@@ -368,73 +376,6 @@ void rkc_private_stop(enum rkc_state state)
         rkc_timed_drain(DRAIN_NS);
 }
 
-/* Make the folder for images, or take one that is ours: 0 or an errno. */
-static int make_folder(const char *folder)
-{
-    struct stat stat_;
-    if (mkdir(folder, 0700) == 0)
-        return 0;
-    int error = errno;
-    if (error != EEXIST || lstat(folder, &stat_) != 0)
-        return error;
-    return !S_ISDIR(stat_.st_mode) ? ENOTDIR : stat_.st_uid != geteuid() ? EPERM : 0;
-}
-
-/* Whether no process of this run has saved in the folder before: the one that makes the mark. */
-static int is_first(const char *folder)
-{
-    const struct rkc_image_header *header = rkc_image_header(&run.image);
-    char path[sizeof run.output + 192];
-    int length = snprintf(path, sizeof path, "%s/.", folder);
-    snprintf(path + length, sizeof path - (size_t)length, "%s", header->run_id);
-    for (char *c = path + length; *c; c++)
-        *c = *c == '/' ? '_' : *c;
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return errno != EEXIST;
-    close(fd);
-    return 1;
-}
-
-static int save_in(const char *folder, const char *why, int *error)
-{
-    const struct rkc_image_header *header = rkc_image_header(&run.image);
-    int rank = atomic_load(&header->rank);
-    char path[sizeof run.output + 64];
-    *error = make_folder(folder);
-    if (*error)
-        return RKC_EIO;
-    snprintf(path, sizeof path, "%s/%s-%d.rkci", folder, rank < 0 ? "pid" : "rank",
-             rank < 0 ? (int)getpid() : rank);
-    if (rkc_image_save(&run.image, path) != 0) {
-        *error = errno;
-        return RKC_EIO;
-    }
-    if (is_first(folder))
-        rkc_log(RKC_LOG_WARNING, "%s: what was measured is saved in %s; make a file of it with "
-                "rankclock recover %s -o FILE", why, folder, folder);
-    return 0;
-}
-
-int rkc_private_save(const char *why)
-{
-    char folder[sizeof run.output + 16], other[sizeof run.output + 16];
-    int error, other_error;
-    if (!run.image.base)
-        return RKC_EIO;
-    snprintf(folder, sizeof folder, "%s.partial", run.output);
-    if (save_in(folder, why, &error) == 0)
-        return 0;
-    const char *temporary = getenv("TMPDIR"), *name = strrchr(folder, '/');
-    snprintf(other, sizeof other, "%.4000s/%.4000s", temporary && *temporary ? temporary : "/tmp",
-             name ? name + 1 : folder);
-    if (save_in(other, why, &other_error) == 0)
-        return 0;
-    rkc_log(RKC_LOG_WARNING, "%s, and what was measured cannot be saved in %s: %s", why, folder,
-            strerror(error));
-    return RKC_EIO;
-}
-
 void rkc_private_done(void)
 {
     if (atomic_exchange(&run.done, 1) || !run.image.spool_name[0])
@@ -450,8 +391,8 @@ void rkc_private_model(enum rkc_model model)
 static void leave_image(enum rkc_state state, const char *why)
 {
     rkc_private_stop(state);
-    rkc_private_save(why);
-    rkc_private_done();
+    if (rkc_private_save(why) == 0)
+        rkc_private_done();
 }
 
 static void leave_file(void)

@@ -62,6 +62,9 @@ RKC_API struct rkc_image *rkc_private_image(void);
 /* Name of the result file wanted, expanded; and of the folder for images, NAME.partial. */
 RKC_API const char *rkc_private_output(void);
 
+/* The folder in which the program began; "." where that cannot be told. */
+RKC_API const char *rkc_private_folder(void);
+
 /* Path of the command that writes: RANKCLOCK_WRITER, else ../bin/rankclock beside the
  * library, else the one found at configure time. */
 RKC_API const char *rkc_private_writer(void);
@@ -71,11 +74,14 @@ RKC_API const char *rkc_private_writer(void);
  */
 RKC_API void rkc_private_stop(enum rkc_state state);
 
-/** Save the image as NAME.partial/rank-N.rkci and say so, once for all ranks.
+/** Save the image as NAME.partial/rank-N.rkci and say so, once for all ranks of a folder.
+ *
+ * The folder is beside the result file wanted; where that cannot be, in the working directory; else
+ * in $TMPDIR. One with another run's images is left alone, and the next number taken: run.2.h5.partial.
  *
  * @param why  for the message: "the program called MPI_Abort"
  *
- * @return 0 or RKC_EIO (logged)
+ * @return 0, or RKC_EIO: it cannot be saved, and a spool file is what is left of it (logged)
  */
 RKC_API int rkc_private_save(const char *why);
 

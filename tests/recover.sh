@@ -64,6 +64,7 @@ look aborted.h5 'status == "ABORTED" and calls("MPI_Abort") == 1'
 ok $? "its file is ABORTED"
 
 run other 1 "$cases/c22_exit"
+rm -rf left.h5.partial
 run left 2 "$cases/c22_exit"
 cp other.h5.partial/rank-0.rkci left.h5.partial/another.rkci
 head -c 3000 left.h5.partial/rank-0.rkci >left.h5.partial/cut.rkci
