@@ -13,6 +13,10 @@ enum {
 void rkc_log_set_level(int level);
 int rkc_log_level(void);
 
+/* Remember what stderr is now: if the program closes it, what it opens next is in its place, and is no
+ * place for our lines. */
+void rkc_log_begin(void);
+
 /* Write one line, "rankclock: " before it. Keeps errno. Never to stdout. */
 void rkc_log(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -240,6 +240,7 @@ static int start_recording(void)
 static int start(void)
 {
     run.n_problems = rkc_config_read(&run.config, run.problem, PROBLEMS_MAX);
+    rkc_log_begin();
     rkc_log_set_level(run.config.verbose);
     if (!run.config.on || !is_only_copy())
         return OFF;
