@@ -56,6 +56,13 @@ measured "$work/here" "$work/none/run.h5"
 saved "$work/here/run.h5.partial"
 like "$(said)" "cannot create $work/none/run.h5: No such file or directory" "$what: that is said"
 
+# shellcheck disable=SC2086 # MPIRUN may hold arguments
+timeout 60 "$RKC_COMMAND" run -o "$work/none/run.h5" -- $MPIRUN -n 2 "$ending" finalize >"$work/stdout" \
+    2>"$work/stderr"
+like "$(cat "$work/stderr")" "^rankclock: no file was written; 2 images of the run saved in run.h5.partial: " \
+    "rankclock run finds them there"
+rm -rf "$work/here/run.h5.partial"
+
 what="a name for a folder"
 measured "$work/here" "$work/out/"
 like "$(said)" "not the name of a file" "$what: that is said"

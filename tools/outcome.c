@@ -168,12 +168,25 @@ static int pattern_folder(const char *pattern, char folder[PATH_MAX])
     return depth < DEPTH_MAX ? depth : DEPTH_MAX;
 }
 
+/* Where a folder takes no file, images are in others, as src/save.c has them. */
+static void look_for_images(struct search *search, const char *looked_at)
+{
+    const char *temporary = getenv("TMPDIR");
+    char folder[PATH_MAX];
+    if (search->files == 0 && search->images == 0 && getcwd(folder, sizeof folder) &&
+        strcmp(folder, looked_at) != 0)
+        look(search, folder, 0);
+    if (search->files == 0 && search->images == 0)
+        look(search, temporary && *temporary ? temporary : "/tmp", 0);
+}
+
 static void search_and_say(const char *pattern, const char *run_id, time_t began)
 {
     struct search search = {run_id, began - CLOCK_SKEW_S, 0, 0};
     char folder[PATH_MAX];
     int depth = pattern_folder(pattern, folder);
     look(&search, folder, depth);
+    look_for_images(&search, folder);
     if (search.files == 0 && search.images == 0)
         rkc_tool_error("the program left no file; unless a line above says why: was an MPI "
                        "program, or one with regions, started with the library?");
