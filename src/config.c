@@ -42,7 +42,9 @@ static const struct rkc_setting settings[] = {
     {"RANKCLOCK_MATRIX_PEERS", "1024",
      "ranks for which each rank counts the messages that it exchanges with them; the messages of "
      "further ones are counted together; 0: none are counted"},
-    {"RANKCLOCK_SPOOL", "off", "a node-local folder to keep the image in while the program runs; off: memory"},
+    {"RANKCLOCK_SPOOL", "auto",
+     "where the image of a running rank lies, so that a kill leaves it: auto is the first of /dev/shm, "
+     "$SLURM_TMPDIR and $TMPDIR that is local and has room; or a local folder; off: in memory alone"},
     {"RANKCLOCK_GPU_EVENTS", "4096",
      "visits of GPU regions that may be pending on each thread; beyond that they have no device time"},
     {"RANKCLOCK_GPU_SYNC", "0",
@@ -150,12 +152,12 @@ static int take_output(const char *value, struct rkc_config *config, const char 
 
 static int take_spool(const char *value, struct rkc_config *config, const char **wanted)
 {
-    *wanted = "off or the absolute name of a folder";
+    *wanted = "auto, off or the absolute name of a folder";
     if (strcmp(value, "off") == 0) {
         config->spool[0] = 0;
         return 0;
     }
-    if (value[0] != '/')
+    if (value[0] != '/' && strcmp(value, "auto") != 0)
         return RKC_EARG;
     return keep_text(value, config->spool, sizeof config->spool);
 }

@@ -38,7 +38,7 @@ struct rkc_config {
     int finalize_timeout_s;
     char output[RKC_PATTERN_MAX];
     char include[RKC_FILTER_MAX], exclude[RKC_FILTER_MAX]; /* globs, comma separated */
-    char spool[RKC_PATTERN_MAX];
+    char spool[RKC_PATTERN_MAX]; /* "auto", a folder, or "" when off */
     char writer[RKC_PATTERN_MAX];
     char run_id[128];
 };

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -136,6 +137,51 @@ void rkc_identity_read(const char *run_id, int command)
     read_command(command);
     read_job();
     read_run(run_id);
+}
+
+int rkc_identity_speaks(void)
+{
+    /* Inside a job Slurm's describe the launcher, so that the others are asked first. */
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                        "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (*variable(names[i]))
+            return strcmp(variable(names[i]), "0") == 0;
+    return 1;
+}
+
+/* Field 22 of /proc/self/stat: when the process began, in ticks since the machine did. 0: unknown. */
+static unsigned long long start_ticks(void)
+{
+    char stat[1024];
+    size_t bytes = read_file("/proc/self/stat", stat, sizeof stat - 1);
+    stat[bytes] = 0;
+    const char *field = strrchr(stat, ')'); /* the name before it may hold anything */
+    for (int i = 2; field && i < 22; i++)
+        field = strchr(field + 1, ' ');
+    return field ? strtoull(field, NULL, 10) : 0;
+}
+
+static uint64_t mix(uint64_t hash, const void *data, size_t bytes)
+{
+    const unsigned char *at = data;
+    while (bytes--)
+        hash = (hash ^ *at++) * UINT64_C(0x100000001b3); /* FNV-1a */
+    return hash;
+}
+
+uint64_t rkc_identity_process(void)
+{
+    struct stat space;
+    char boot_id[sizeof self.boot_id];
+    unsigned long long start = start_ticks();
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    read_boot_id(boot_id, sizeof boot_id);
+    if (start == 0 || !boot_id[0] || stat("/proc/self/ns/pid", &space) != 0)
+        return (uint64_t)rkc_clock_unix_ns(); /* which no name has had */
+    hash = mix(hash, boot_id, strlen(boot_id));
+    hash = mix(hash, &space.st_ino, sizeof space.st_ino);
+    return mix(hash, &start, sizeof start);
 }
 
 /* Time since boot, sleep included, that /proc's start times are in. */

@@ -23,6 +23,14 @@ struct rkc_identity *rkc_identity(void);
  * enum rkc_command_setting. */
 void rkc_identity_read(const char *run_id, int command);
 
+/* A number that this process keeps when it becomes another program (exec), and that no other
+ * process has had under the same process id since the machine began, in any name space. */
+uint64_t rkc_identity_process(void);
+
+/* Whether this process is the one to say what is true of all: not a rank other than 0, by the
+ * launchers' variables. */
+int rkc_identity_speaks(void);
+
 /* Whether process `pid`, which ran on this host and boot at `monotonic_ns`, still does. A zombie
  * does not, nor does another process that was given its number. */
 int rkc_identity_lives(const char *host, const char *boot_id, int pid, int64_t monotonic_ns);

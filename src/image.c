@@ -25,37 +25,17 @@ static size_t step_bytes = DEFAULT_STEP;
 
 /* ---- growing ---- */
 
-/* Whether the program may have a file of this size: beyond its limit it gets SIGXFSZ. */
-static int size_allowed(size_t bytes)
-{
-    struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
-           bytes <= limit.rlim_cur;
-}
-
-static int extend_file(int fd, size_t from, size_t to)
-{
-    if (!size_allowed(to))
-        return EFBIG;
-    int error;
-    do
-        error = posix_fallocate(fd, (off_t)from, (off_t)(to - from));
-    while (error == EINTR);
-    return error;
-}
-
 /* The file has no more room: go on in memory over the rest of the map. */
 static int leave_file(struct rkc_image *image, int error)
 {
     rkc_log(RKC_LOG_WARNING, "%s cannot grow beyond %zu bytes (%s): going on in memory",
-            image->spool_name, image->limit, strerror(error));
+            image->spool.name, image->limit, strerror(error));
     void *rest = mmap(image->base + image->limit, image->reserve - image->limit, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     if (rest == MAP_FAILED)
         return RKC_ENOMEM;
     madvise(image->base + image->limit, image->reserve - image->limit, MADV_DONTFORK);
-    close(image->spool_fd);
-    image->spool_fd = -1;
+    image->spool.grows = 0;
     return 0;
 }
 
@@ -67,8 +47,8 @@ static int grow(struct rkc_image *image, size_t upto)
         to = image->reserve;
     if (upto > to)
         return RKC_ENOMEM;
-    if (image->spool_fd >= 0) {
-        int error = extend_file(image->spool_fd, image->limit, to);
+    if (image->spool.grows) {
+        int error = rkc_spool_extend(&image->spool, image->limit, to);
         if (!error) {
             image->limit = to;
             atomic_store_explicit(&rkc_image_header(image)->backed, to, memory_order_release);
@@ -81,7 +61,7 @@ static int grow(struct rkc_image *image, size_t upto)
     if (mprotect(image->base + image->limit, to - image->limit, PROT_READ | PROT_WRITE) != 0)
         return RKC_ENOMEM;
     image->limit = to;
-    if (!image->spool_name[0])
+    if (!image->spool.name[0])
         atomic_store_explicit(&rkc_image_header(image)->backed, to, memory_order_release);
     return 0;
 }
@@ -125,37 +105,25 @@ static void *reserve(int prot, int flags, int fd, size_t *size)
     return NULL;
 }
 
-static int create_spooled(struct rkc_image *image, const char *dir, size_t first)
+static int create_spooled(struct rkc_image *image, const char *setting, size_t first)
 {
-    int error = 0;
-    static _Atomic unsigned serial;
-    int length = snprintf(image->spool_name, sizeof image->spool_name,
-                          "%s/rankclock-%d-%lld-%u.rkci", dir, (int)getpid(),
-                          (long long)rkc_clock_unix_ns(), atomic_fetch_add(&serial, 1u));
-    if (length < 0 || (size_t)length >= sizeof image->spool_name)
-        error = ENAMETOOLONG;
-    else
-        image->spool_fd =
-            open(image->spool_name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (!error && image->spool_fd < 0)
-        error = errno;
-    if (!error)
-        error = extend_file(image->spool_fd, 0, first);
-    if (!error) {
-        image->base = reserve(PROT_READ | PROT_WRITE, MAP_SHARED, image->spool_fd, &image->reserve);
-        error = image->base ? 0 : ENOMEM;
+    int fd;
+    char why[RKC_SPOOL_WHY_MAX];
+    int status = rkc_spool_create(&image->spool, setting, first, &fd, why);
+    if (status == 0) {
+        image->base = reserve(PROT_READ | PROT_WRITE, MAP_SHARED, fd, &image->reserve);
+        close(fd); /* a number that the program may close, or count on */
+        if (!image->base) {
+            snprintf(why, sizeof why, "%.200s: %s", image->spool.name, strerror(ENOMEM));
+            rkc_spool_remove(&image->spool);
+            status = RKC_ENOMEM;
+        }
     }
-    if (!error)
-        return 0;
-    rkc_log(RKC_LOG_WARNING, "cannot use %s (%s): recording in memory alone", image->spool_name,
-            strerror(error));
-    if (image->spool_fd >= 0) {
-        unlink(image->spool_name);
-        close(image->spool_fd);
-    }
-    image->spool_fd = -1;
-    image->spool_name[0] = 0;
-    return RKC_EIO;
+    if (status != 0 && rkc_identity_speaks())
+        rkc_log(RKC_LOG_WARNING,
+                "recording in memory alone, which a run that is killed does not leave behind: %s "
+                "(RANKCLOCK_SPOOL)", why);
+    return status;
 }
 
 static int create_anonymous(struct rkc_image *image, size_t first)
@@ -196,11 +164,11 @@ static void write_header(struct rkc_image *image)
     atomic_store_explicit(&header->magic, RKC_IMAGE_MAGIC, memory_order_release);
 }
 
-int rkc_image_create(struct rkc_image *image, const char *spool_dir, size_t step)
+int rkc_image_create(struct rkc_image *image, const char *spool, size_t step)
 {
-    *image = (struct rkc_image){.spool_fd = -1};
+    *image = (struct rkc_image){.base = NULL};
     step_bytes = step ? step : DEFAULT_STEP;
-    int spooled = spool_dir && *spool_dir && create_spooled(image, spool_dir, step_bytes) == 0;
+    int spooled = spool && *spool && create_spooled(image, spool, step_bytes) == 0;
     if (!spooled && create_anonymous(image, step_bytes) != 0)
         return RKC_ENOMEM;
     image->limit = step_bytes;
@@ -215,10 +183,7 @@ void rkc_image_destroy(struct rkc_image *image)
         return;
     munmap(image->base, image->reserve);
     image->base = NULL;
-    if (image->spool_fd >= 0)
-        close(image->spool_fd);
-    if (image->spool_name[0])
-        unlink(image->spool_name);
+    rkc_spool_remove(&image->spool);
 }
 
 /* ---- saving ---- */
@@ -248,7 +213,7 @@ int rkc_image_save(const struct rkc_image *image, const char *path)
     memcpy(temporary, path, length);
     memcpy(temporary + length, ".tmp", 5);
     size_t used = atomic_load_explicit(&rkc_image_header(image)->used, memory_order_acquire);
-    if (!size_allowed(used)) {
+    if (!rkc_spool_size_allowed(used)) {
         errno = EFBIG;
         return RKC_EIO;
     }

@@ -25,6 +25,7 @@
 
 #include "clock.h"
 #include "schema.h"
+#include "spool.h"
 #include "stats.h"
 
 #define RKC_IMAGE_MAGIC UINT64_C(0x0a1a4d49434b5289) /* 89 "RKCIM" 1a 0a */
@@ -306,8 +307,7 @@ struct rkc_image {
     char *base; /* NULL while there is none */
     size_t limit; /* bytes that may be touched */
     size_t reserve;
-    int spool_fd; /* -1: anonymous memory */
-    char spool_name[512];
+    struct rkc_spool spool;
 };
 
 static inline void *rkc_image_at(const char *base, uint32_t unit)
@@ -357,15 +357,15 @@ static inline uint32_t rkc_node_ahead(const struct rkc_node *node)
     return counted - (uint32_t)rkc_node_current(node)->visits;
 }
 
-/** Make an image, in anonymous memory or behind a new file in `spool_dir`.
+/** Make an image, in anonymous memory or behind a new file.
  *
- * @param spool_dir  NULL or "" for anonymous memory; a folder that cannot be used is logged
- *                   once and anonymous memory used
- * @param step       bytes made usable at once; 0 for the default of 256 KiB
+ * @param spool  as RANKCLOCK_SPOOL: "auto", a folder, or "" (or NULL) for anonymous memory, which
+ *               is used, too, where no folder can be; that is logged by one process for all
+ * @param step   bytes made usable at once; 0 for the default of 256 KiB
  *
  * @return 0 or RKC_ENOMEM. The header's magic is set; identity and clock are the caller's.
  */
-int rkc_image_create(struct rkc_image *image, const char *spool_dir, size_t step);
+int rkc_image_create(struct rkc_image *image, const char *spool, size_t step);
 
 /* Give the memory back and remove the spool file. */
 void rkc_image_destroy(struct rkc_image *image);

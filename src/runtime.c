@@ -221,6 +221,7 @@ static int start_recording(void)
     uint64_t rate = rkc_clock_quick_rate();
     if (rkc_image_create(&run.image, run.config.spool, 0) != 0)
         return RKC_ENOMEM;
+    rkc_spool_remove_former(&run.image.spool);
     struct rkc_image_header *header = rkc_image_header(&run.image);
     start_clock(header, rate);
     identify(header);
@@ -340,6 +341,9 @@ void rkc_private_world(int rank, int size, int local_rank)
     atomic_store(&header->size, size);
     atomic_store(&header->local_rank, local_rank);
     atomic_store(&header->cpu, sched_getcpu());
+    rkc_thread_lock(); /* whoever makes it grow finds it by its name */
+    rkc_spool_rename(&run.image.spool, header->run_id, header->world_id, rank);
+    rkc_thread_unlock();
     if (rkc_driver_find() != 0 && rank == 0)
         rkc_driver_say();
     if (rank == 0)
@@ -379,9 +383,8 @@ void rkc_private_stop(enum rkc_state state)
 
 void rkc_private_done(void)
 {
-    if (atomic_exchange(&run.done, 1) || !run.image.spool_name[0])
-        return;
-    unlink(run.image.spool_name);
+    if (!atomic_exchange(&run.done, 1))
+        rkc_spool_remove(&run.image.spool);
 }
 
 void rkc_private_model(enum rkc_model model)

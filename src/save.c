@@ -133,12 +133,12 @@ static void say_saved(const char *why, const char *folder, const char *host)
 static void say_unsaved(const char *why, const char *first_place, int error)
 {
     const struct rkc_image *image = rkc_private_image();
-    if (image->spool_name[0])
+    if (image->spool.name[0])
         rkc_log(RKC_LOG_WARNING,
                 "%s, nor can images in %s.partial (%s): what was measured is left in %s on %s; make a "
                 "file of it with rankclock recover %s -o FILE",
-                why, first_place, strerror(error), image->spool_name,
-                rkc_image_header(image)->host, image->spool_name);
+                why, first_place, strerror(error), image->spool.name,
+                rkc_image_header(image)->host, image->spool.name);
     else
         rkc_log(RKC_LOG_WARNING, "%s, and what was measured cannot be saved in %s.partial: %s", why,
                 first_place, strerror(error));

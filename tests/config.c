@@ -30,7 +30,7 @@ static void test_defaults(void)
     is_str(config.output, "rankclock-%n-%j-%r.h5", "in a file named for program and job");
     is_int(config.mode, 0600, "that its owner alone can read");
     is_int(config.finalize_timeout_s, 600, "the ranks wait ten minutes for each other");
-    is_str(config.spool, "", "the image is in memory");
+    is_str(config.spool, "auto", "the image is behind a file");
     is_int(config.verbose, 1, "the file written is said");
     ok(!config.gpu_sync && config.gpu_events == 4096,
        "nothing waits for a device, and visits may be pending on it");

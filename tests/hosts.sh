@@ -11,7 +11,8 @@ trap 'rm -rf "$work"' EXIT
 . "$top_srcdir/tests/start.sh"
 [ "$mpi" != other ] || skip_all "how $MPIRUN starts ranks on other hosts is not known"
 cd "$work" || exit 1
-unset OMPI_MCA_btl_vader_backing_directory # a folder that the other hosts have not
+# A folder that the other hosts have not; what they have goes with them.
+unset OMPI_MCA_btl_vader_backing_directory RANKCLOCK_SPOOL
 heat=$top_builddir/tests/apps/heat
 
 # Like ssh to another machine: nothing of our environment, its own name and /dev/shm.

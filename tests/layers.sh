@@ -19,7 +19,7 @@ level() {
     case $1 in
     autoconf | rankclock/* | clock | config | identity | log | schema | schema_tables | stats | status | utf8)
         echo 0 ;;
-    buffer | calltree | collect | hot | image | index | local* | numbers | pack* | profile* | thread | \
+    buffer | calltree | collect | hot | image | index | local* | numbers | pack* | profile* | spool | thread | \
         sink/sink | gpu/*) echo 1 ;;
     devices | rank_rows | finish | gather | gpu_region | link | mpi_blocks | peers | reader* | reduce | region | runtime | save | sink/* | \
         names | publish | spawn | stream | unstream | pipe | job | hdf5*) echo 2 ;;

@@ -22,6 +22,13 @@ case $test in
 *.t) export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=1" ;;
 esac
 
+# Images of what is killed lie where they are removed with the rest.
+RANKCLOCK_SPOOL=$(mktemp -d /dev/shm/rankclock-test.XXXXXX 2>/dev/null) ||
+    RANKCLOCK_SPOOL=$(mktemp -d "${TMPDIR:-/tmp}/rankclock-test.XXXXXX") || exit 1
+export RANKCLOCK_SPOOL
+trap 'rm -rf "$RANKCLOCK_SPOOL"' EXIT
+trap 'exit 1' HUP INT TERM
+
 timeout -k 5 "$limit" "$@" "$test"
 status=$?
 if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then

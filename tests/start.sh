@@ -16,13 +16,14 @@ for start_name in $(env | sed -n 's/^\(RANKCLOCK_[A-Z0-9_]*\)=.*/\1/p'); do
     unset "$start_name"
 done
 
-# Ranks that are killed leave their shared memory behind: it lies where it is removed with the rest.
+# Ranks that are killed leave shared memory and images behind: they lie where they are removed with
+# the rest.
 start_memory=$(mktemp -d /dev/shm/rankclock-test.XXXXXX 2>/dev/null) || start_memory=$work/memory
 trap 'rm -rf "$work" "$start_memory"' EXIT
 trap 'exit 1' HUP INT TERM
 mkdir -p "$start_memory"
-OMPI_MCA_btl_vader_backing_directory=$start_memory
-export OMPI_MCA_btl_vader_backing_directory
+OMPI_MCA_btl_vader_backing_directory=$start_memory RANKCLOCK_SPOOL=$start_memory
+export OMPI_MCA_btl_vader_backing_directory RANKCLOCK_SPOOL
 
 # start SECONDS RANKS [SETTING=VALUE]... PROGRAM [ARGUMENT]... [: RANKS ...]...
 #

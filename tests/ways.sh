@@ -11,7 +11,7 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 unset LD_PRELOAD
-for name in $(env | sed -n 's/^\(RANKCLOCK_[A-Z0-9_]*\)=.*/\1/p'); do
+for name in $(env | sed -n '/^RANKCLOCK_SPOOL=/d; s/^\(RANKCLOCK_[A-Z0-9_]*\)=.*/\1/p'); do
     unset "$name"
 done
 apps=$top_srcdir/tests/apps
