@@ -198,6 +198,8 @@ static int make_file(struct rkc_spool *spool, const char *folder, size_t bytes, 
     if (*fd < 0)
         return errno;
     int error = fstat(*fd, &stat_) == 0 ? take_room(*fd, 0, bytes) : errno;
+    if (!error && fchmod(*fd, 0600) != 0) /* whatever the umask is: it is opened again to grow */
+        error = errno;
     if (error) {
         unlink(spool->name);
         close(*fd);

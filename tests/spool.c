@@ -256,6 +256,12 @@ static void test_file(void)
     is_int(rkc_spool_extend(&spool, STEP, 3 * STEP), 0, "it grows all the same");
     is_int((int64_t)size_of(spool.name), 3 * STEP, "by what is wanted");
     rkc_spool_remove(&spool);
+    mode_t mask = umask(0777);
+    create(folder);
+    umask(mask);
+    stat(spool.name, &file);
+    is_int(file.st_mode & 07777, 0600, "its owner can read it whatever the program lets others");
+    rkc_spool_remove(&spool);
     is_int(files_in(folder), 0, "removed, it is gone");
     ok(!spool.name[0] && !spool.grows, "and known to be");
     rkc_spool_remove(&spool);

@@ -16,19 +16,22 @@
 
 #include <rankclock/reader.h>
 
-#include "image.h"
+#include "images.h"
+#include "rescue.h"
 #include "tools.h"
 
 enum {
     CLOCK_SKEW_S = 60, /* of a file server */
     DEPTH_MAX = 8,
+    FOLDERS_MAX = 64,
 };
 
 struct search {
     const char *run_id;
     time_t since;
     int files;  /* written by this run */
-    int images; /* in folders NAME.partial */
+    char *folders[FOLDERS_MAX]; /* NAME.partial, with images of this run */
+    int n_folders;
 };
 
 /* The library appends to the id what tells requeued runs apart. */
@@ -81,38 +84,31 @@ static void say_file(struct search *search, const char *path)
     rkc_reader_close(reader);
 }
 
-static int is_our_image(const struct search *search, const char *path)
+/* Remember a folder with images of this run. */
+static void keep_folder(void *context, const char *folder)
 {
-    struct rkc_image_header header;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return 0;
-    ssize_t got = pread(fd, &header, sizeof header, 0);
-    close(fd);
-    if (got != (ssize_t)sizeof header || header.magic != RKC_IMAGE_MAGIC)
-        return 0;
-    header.run_id[sizeof header.run_id - 1] = '\0';
-    return is_ours(search, header.run_id);
+    struct search *search = context;
+    for (int i = 0; i < search->n_folders; i++)
+        if (strcmp(search->folders[i], folder) == 0)
+            return;
+    char *copy = search->n_folders < FOLDERS_MAX ? strdup(folder) : NULL;
+    if (copy)
+        search->folders[search->n_folders++] = copy;
+}
+
+static int count_images(const struct search *search, const char *folder)
+{
+    struct rkc_images images = {.files = NULL};
+    struct rkc_images_wanted wanted = {.run_id = search->run_id};
+    int n = rkc_images_find(&images, folder, &wanted) == 0 ? (int)images.n : 0;
+    rkc_images_free(&images);
+    return n;
 }
 
 /* Say how many images of this run are in a folder NAME.partial. */
-static void say_images(struct search *search, const char *folder)
+static void say_images(const struct search *search, const char *folder)
 {
-    DIR *dir = opendir(folder);
-    int images = 0;
-    for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir)) {
-        char path[PATH_MAX];
-        size_t length = strlen(entry->d_name);
-        if (length < 5 || strcmp(entry->d_name + length - 5, ".rkci") != 0)
-            continue;
-        if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path)
-            images += is_our_image(search, path);
-    }
-    if (dir)
-        closedir(dir);
-    if (images == 0)
-        return;
-    search->images += images;
+    int images = count_images(search, folder);
     int stem = (int)(strlen(shown(folder)) - strlen(".partial"));
     rkc_tool_error("%s%d image%s of the run saved in %s: rankclock recover %s -o %.*s",
                    search->files == 0 ? "no file was written; " : "", images,
@@ -135,9 +131,10 @@ static void look(struct search *search, const char *folder, int depth)
         if (is_known && S_ISREG(status.st_mode) && status.st_mtime >= search->since)
             say_file(search, path);
         else if (is_known && S_ISDIR(status.st_mode)) {
-            if (length > 8 && strcmp(name + length - 8, ".partial") == 0)
-                say_images(search, path);
-            else if (depth > 0)
+            if (length > 8 && strcmp(name + length - 8, ".partial") == 0) {
+                if (count_images(search, path) > 0)
+                    keep_folder(search, path);
+            } else if (depth > 0)
                 look(search, path, depth - 1);
         }
         free(entries[i]);
@@ -173,21 +170,28 @@ static void look_for_images(struct search *search, const char *looked_at)
 {
     const char *temporary = getenv("TMPDIR");
     char folder[PATH_MAX];
-    if (search->files == 0 && search->images == 0 && getcwd(folder, sizeof folder) &&
+    if (search->files == 0 && search->n_folders == 0 && getcwd(folder, sizeof folder) &&
         strcmp(folder, looked_at) != 0)
         look(search, folder, 0);
-    if (search->files == 0 && search->images == 0)
+    if (search->files == 0 && search->n_folders == 0)
         look(search, temporary && *temporary ? temporary : "/tmp", 0);
 }
 
 static void search_and_say(const char *pattern, const char *run_id, time_t began)
 {
-    struct search search = {run_id, began - CLOCK_SKEW_S, 0, 0};
+    struct search search = {.run_id = run_id, .since = began - CLOCK_SKEW_S};
     char folder[PATH_MAX];
     int depth = pattern_folder(pattern, folder);
     look(&search, folder, depth);
     look_for_images(&search, folder);
-    if (search.files == 0 && search.images == 0)
+    /* Beside a file there may be a snapshot, or another program of the run that was killed. */
+    int files = search.files, snapshots = search.n_folders;
+    rkc_rescue_move(pattern, run_id, files > 0, keep_folder, &search);
+    for (int i = 0; i < search.n_folders; i++)
+        if ((files > 0 && i < snapshots) ||
+            rkc_rescue_recover(search.folders[i], run_id, shown) == 0)
+            say_images(&search, search.folders[i]);
+    if (files == 0 && search.n_folders == 0)
         rkc_tool_error("the program left no file; unless a line above says why: was an MPI "
                        "program, or one with regions, started with the library?");
 }

@@ -21,6 +21,7 @@ static const struct subcommand subcommands[] = {
     {"report", rkc_tool_report, "say where the time of a run went", 1},
     {"info", rkc_tool_info, "say what a result file holds", 1},
     {"recover", rkc_tool_recover, "make a result file from what a killed run left", 0},
+    {"gather", rkc_tool_gather, "copy what a killed run left on this node", 0},
     {"config", rkc_tool_config, "list the environment variables and their values", 0},
     {"write", rkc_tool_write, NULL, 0},
 };

@@ -1,33 +1,32 @@
-/* recover.c - `rankclock recover`: the images of a run that ended early become one file.
+/* recover.c - the images of a run that ended early become one file.
  *
  * Each image is read three times, one at a time: for the call paths, for the numbers, for
  * the row of its rank. So the memory needed grows with the call paths, not with the ranks.
  */
 #include "autoconf.h"
 
-#include "tools.h"
+#include "recover.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+
+#include <rankclock/status.h>
 
 #include "collect.h"
 #include "sink/hdf5.h"
-#include "sink/names.h"
+#include "tools.h"
 
 enum { ROWS_AT_ONCE = 64, PEERS_AT_ONCE = 65536, DEFAULT_MODE = 0600 };
 
 struct image_file {
-    char *path;
+    const char *path;
     int32_t rank; /* known after the first pass */
 };
 
 struct recovery {
     struct image_file *files;
-    size_t n_files, cap_files;
+    size_t n_files;
     size_t refused;
     struct rkc_profile profile; /* call paths, notes, ranks */
     struct rkc_job job;
@@ -36,64 +35,6 @@ struct recovery {
     int finalized, aborted;
     struct rkc_sink *sink;
 };
-
-/* ---- which files ---- */
-
-static int add_file(struct recovery *r, const char *path)
-{
-    if (r->n_files == r->cap_files) {
-        size_t cap = r->cap_files ? 2 * r->cap_files : 64;
-        struct image_file *bigger = realloc(r->files, cap * sizeof *bigger);
-        if (!bigger)
-            return RKC_ENOMEM;
-        r->files = bigger;
-        r->cap_files = cap;
-    }
-    char *copy = strdup(path);
-    if (!copy)
-        return RKC_ENOMEM;
-    r->files[r->n_files++] = (struct image_file){copy, -1};
-    return 0;
-}
-
-static int is_image_name(const char *name)
-{
-    size_t length = strlen(name);
-    return length > 5 && strcmp(name + length - 5, ".rkci") == 0;
-}
-
-static int add_folder(struct recovery *r, const char *folder)
-{
-    DIR *dir = opendir(folder);
-    size_t before = r->n_files;
-    int status = 0;
-    if (!dir) {
-        rkc_tool_error("cannot read the folder %s: %s", folder, strerror(errno));
-        return RKC_EIO;
-    }
-    for (struct dirent *entry; !status && (entry = readdir(dir));) {
-        char path[4096];
-        int n = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (n > 0 && (size_t)n < sizeof path && is_image_name(entry->d_name))
-            status = add_file(r, path);
-    }
-    closedir(dir);
-    if (!status && r->n_files == before) {
-        rkc_tool_error("%s holds no images (files that end in .rkci)", folder);
-        return RKC_ENOTFOUND;
-    }
-    return status;
-}
-
-static int add_argument(struct recovery *r, const char *path)
-{
-    struct stat stat_;
-    if (stat(path, &stat_) != 0) {
-        rkc_tool_error("cannot open %s: %s", path, strerror(errno));
-        return RKC_EIO;
-    }
-    return S_ISDIR(stat_.st_mode) ? add_folder(r, path) : add_file(r, path);
-}
 
 /* By rank; by name while the ranks are not known. */
 static int by_rank(const void *a, const void *b)
@@ -143,11 +84,8 @@ static int belongs(struct recovery *r, const struct image_file *file, const stru
 {
     const struct rkc_image_header *header = (const void *)view->base;
     if (strncmp(r->run_id, header->run_id, sizeof r->run_id - 1) != 0 ||
-        strncmp(r->world_id, header->world_id, sizeof r->world_id - 1) != 0) {
-        rkc_tool_error("%s is left out: it is of run %.100s, most images are of run %s", file->path,
-                       header->run_id, r->run_id);
-        return 0;
-    }
+        strncmp(r->world_id, header->world_id, sizeof r->world_id - 1) != 0)
+        return 0; /* choose_run has said so */
     if (rank_present(&r->profile, local->row.rank)) {
         rkc_tool_error("%s is left out: another image has rank %d already", file->path,
                        local->row.rank);
@@ -158,11 +96,13 @@ static int belongs(struct recovery *r, const struct image_file *file, const stru
 
 struct run_count {
     char run_id[128], world_id[128];
+    const char *first; /* path */
     size_t images;
 };
 
 /* Count an image for its run; `runs` has room for one more. */
-static void count_run(struct run_count *runs, size_t *n, const struct rkc_image_header *header)
+static void count_run(struct run_count *runs, size_t *n, const struct rkc_image_header *header,
+                      const char *path)
 {
     size_t i = 0;
     struct run_count *added = &runs[*n];
@@ -171,8 +111,23 @@ static void count_run(struct run_count *runs, size_t *n, const struct rkc_image_
     while (strcmp(runs[i].run_id, added->run_id) != 0 ||
            strcmp(runs[i].world_id, added->world_id) != 0)
         i++;
-    runs[i].images++;
+    if (runs[i].images++ == 0)
+        runs[i].first = path;
     *n += i == *n;
+}
+
+/* Images of other runs may be many, where all that a user left on a node lies in one folder. */
+static void say_others(const struct run_count *runs, size_t n, size_t chosen)
+{
+    for (size_t i = 0; i < n; i++) {
+        char more[64] = "";
+        if (i == chosen)
+            continue;
+        if (runs[i].images > 1)
+            snprintf(more, sizeof more, " and %zu more", runs[i].images - 1);
+        rkc_tool_error("%s%s left out: of run %s, most images are of run %s", runs[i].first,
+                       more[0] ? more : " is", runs[i].run_id, runs[chosen].run_id);
+    }
 }
 
 /* Which run to recover: the one that most images are of. */
@@ -187,13 +142,14 @@ static int choose_run(struct recovery *r)
         struct rkc_view view;
         if (rkc_view_open(&view, r->files[i].path, text, sizeof text) != 0)
             continue;
-        count_run(runs, &n, (const void *)view.base);
+        count_run(runs, &n, (const void *)view.base, r->files[i].path);
         rkc_view_close(&view);
     }
     for (size_t i = 1; i < n; i++)
         most = runs[i].images > runs[most].images ? i : most;
     memcpy(r->run_id, runs[most].run_id, sizeof r->run_id);
     memcpy(r->world_id, runs[most].world_id, sizeof r->world_id);
+    say_others(runs, n, most);
     free(runs);
     return 0;
 }
@@ -236,7 +192,6 @@ static int first_pass(struct recovery *r)
             status = bad;
         if (bad) {
             r->refused++;
-            free(file.path);
             continue;
         }
         if (belongs(r, &file, &view, &local)) {
@@ -249,7 +204,6 @@ static int first_pass(struct recovery *r)
             r->files[kept++] = file;
         } else {
             r->refused++;
-            free(file.path);
         }
         forget_image(&view, &local);
     }
@@ -405,7 +359,7 @@ static struct rkc_rank_range *missing_ranks(const struct recovery *r, uint32_t *
     return missing;
 }
 
-static int write_file(struct recovery *r, const char *output)
+static int write_file(struct recovery *r, const char *output, struct rkc_recovered *recovered)
 {
     char text[RKC_SINK_TEXT_MAX] = "";
     uint32_t n_missing;
@@ -441,12 +395,15 @@ static int write_file(struct recovery *r, const char *output)
         return RKC_EXIT_FAILED;
     }
     text[strcspn(text, "\t\n")] = 0;
-    printf("%s: %zu of %d ranks%s\n", text, r->n_files, r->size,
-           state == RKC_FILE_COMPLETE ? "" : state == RKC_FILE_ABORTED ? ", ABORTED" : ", PARTIAL");
+    snprintf(recovered->path, sizeof recovered->path, "%s", text);
+    recovered->ranks = r->n_files;
+    recovered->size = r->size;
+    recovered->status = state;
+    recovered->refused = r->refused;
     return r->refused ? RKC_EXIT_FAILED : RKC_EXIT_OK;
 }
 
-static int recover(struct recovery *r, const char *output)
+static int recover(struct recovery *r, const char *output, struct rkc_recovered *recovered)
 {
     int status = first_pass(r);
     if (status) {
@@ -463,80 +420,35 @@ static int recover(struct recovery *r, const char *output)
     r->job.row_metrics = r->job.metrics;
     if (rkc_job_set(&r->job, "per_rank_rows", "all") != 0)
         return RKC_EXIT_FAILED;
-    return write_file(r, output);
+    return write_file(r, output, recovered);
 }
 
-static void print_help(void)
+int rkc_recover(const char *const paths[], size_t n, const char *output,
+                struct rkc_recovered *recovered)
 {
-    puts("usage: rankclock recover [-o FILE] FOLDER|IMAGE ...\n"
-         "\n"
-         "Make one result file of the images (rank-N.rkci) that the ranks of a run left when it\n"
-         "ended early: killed, aborted, without MPI_Finalize, or when the file could not be written.\n"
-         "\n"
-         "  -o, --output FILE   name of the file; default: the folder's name without .partial.\n"
-         "                      A taken name gets a number, nothing is overwritten\n"
-         "\n"
-         "Exit status: 0 all images were used; 1 some were left out or the file could not be\n"
-         "written; 2 wrong arguments or no image could be used.");
-}
-
-/* Nobody else removes it: whoever started that writer was killed, too. */
-static void name_leftover(const char *folder, const char *name)
-{
-    rkc_tool_error("%s%s is what a writer that was killed has left, if none runs any more: it is no "
-                   "whole file and can be removed", folder, name);
-}
-
-/* "run.h5.partial/" gives "run.h5". */
-static char *default_output(const char *argument)
-{
-    size_t length = strlen(argument);
-    while (length > 1 && argument[length - 1] == '/')
-        length--;
-    if (length <= 8 || strncmp(argument + length - 8, ".partial", 8) != 0)
-        return NULL;
-    return strndup(argument, length - 8);
-}
-
-int rkc_tool_recover(int argc, char **argv)
-{
-    struct recovery r = {0};
-    const char *output = NULL;
-    char *named = NULL;
-    int status = 0, arguments = 0;
+    struct recovery r = {.files = calloc(n + 1, sizeof *r.files), .n_files = n};
+    *recovered = (struct rkc_recovered){.ranks = 0};
+    if (!r.files) {
+        rkc_tool_error("%s", rkc_strerror(RKC_ENOMEM));
+        return RKC_EXIT_FAILED;
+    }
     rkc_profile_init(&r.profile, 0);
     rkc_job_init(&r.job);
     r.job.metrics = 0;
-    for (int i = 1; i < argc && !status; i++) {
-        int option = rkc_tool_option(argc, argv, &i, "output", 'o', &output);
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            print_help();
-            return RKC_EXIT_OK;
-        }
-        if (option < 0)
-            return rkc_tool_usage("recover", "no name after", argv[i]);
-        if (option == 0 && argv[i][0] == '-' && argv[i][1])
-            return rkc_tool_usage("recover", "no option", argv[i]);
-        if (option)
-            continue;
-        if (!arguments++)
-            named = default_output(argv[i]);
-        status = add_argument(&r, argv[i]);
-    }
-    if (!arguments && !status)
-        return rkc_tool_usage("recover", "no folder or image", "to read");
-    if (!output)
-        output = named;
-    if (!status && !output)
-        status = rkc_tool_usage("recover", "no name for the file: say", "-o FILE");
-    int code = status ? RKC_EXIT_USAGE : recover(&r, output);
-    if (output)
-        rkc_names_find(output, name_leftover);
-    for (size_t i = 0; i < r.n_files; i++)
-        free(r.files[i].path);
+    for (size_t i = 0; i < n; i++)
+        r.files[i] = (struct image_file){paths[i], -1};
+    int code = recover(&r, output, recovered);
     free(r.files);
-    free(named);
     rkc_profile_free(&r.profile);
     rkc_job_free(&r.job);
     return code;
+}
+
+const char *rkc_recovered_text(const struct rkc_recovered *recovered, char text[RKC_RECOVERED_TEXT])
+{
+    static const char *const states[] = {[RKC_FILE_COMPLETE] = "", [RKC_FILE_PARTIAL] = ", PARTIAL",
+                                         [RKC_FILE_ABORTED] = ", ABORTED"};
+    snprintf(text, RKC_RECOVERED_TEXT, "%zu of %d ranks%s", recovered->ranks, (int)recovered->size,
+             states[recovered->status]);
+    return text;
 }

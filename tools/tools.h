@@ -16,6 +16,7 @@ int rkc_tool_run(int argc, char **argv);
 int rkc_tool_report(int argc, char **argv);
 int rkc_tool_info(int argc, char **argv);
 int rkc_tool_recover(int argc, char **argv);
+int rkc_tool_gather(int argc, char **argv);
 int rkc_tool_write(int argc, char **argv);
 int rkc_tool_config(int argc, char **argv);
 

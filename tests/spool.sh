@@ -1,0 +1,234 @@
+#!/bin/sh
+# LIMIT 300
+# Where the images of running ranks lie, that they go at a proper end and stay after a kill, and how
+# they become a file. /dev/shm is one of our own here, in a name space that goes with the test.
+set -u
+
+. "$top_srcdir/tests/tap.sh"
+if [ "${1:-}" != inside ]; then
+    for unshare in 'unshare -m' 'unshare -rm'; do
+        $unshare mount -t tmpfs none /dev/shm 2>/dev/null && exec $unshare "$0" inside
+    done
+    skip_all "a /dev/shm of our own cannot be mounted here"
+fi
+if [ "$(id -u)" -eq 0 ]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+shm() { # SIZE: mount an empty one
+    umount /dev/shm 2>/dev/null
+    mount -t tmpfs -o "size=$1,mode=1777" none /dev/shm || bail "cannot mount /dev/shm"
+}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+shm 64m
+. "$top_srcdir/tests/start.sh"
+cd "$work" || exit 1
+unset RANKCLOCK_SPOOL TMPDIR SLURM_TMPDIR # all is as users have it
+mkdir "$work/segments"
+OMPI_MCA_btl_vader_backing_directory=$work/segments # of Open MPI's own: they would take the room
+rmdir /dev/shm/*
+library=$RKC_LIBDIR/librankclock-mpi.so
+export RANKCLOCK_WRITER="$RKC_COMMAND"
+background=
+leave() {
+    [ -z "$background" ] || kill -9 "$background" 2>/dev/null
+    for file in pid.*; do
+        [ ! -e "$file" ] || kill -9 "$(cat "$file")" 2>/dev/null
+    done
+    cd /
+    rm -rf "$work"
+}
+trap leave EXIT
+
+# Ranks that never end: rank 0 waits for itself, the others for it.
+cat >hang.c <<'END'
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    int rank;
+    char name[32];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < 10; i++)
+        MPI_Barrier(MPI_COMM_WORLD);
+    snprintf(name, sizeof name, "pid.%d", rank);
+    if (rank == 0 && argc > 1 && atoi(argv[1]))
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    FILE *file = fopen(name, "w");
+    if (file) {
+        fprintf(file, "%d\n", (int)getpid());
+        fclose(file);
+    }
+    if (rank == 0)
+        MPI_Recv(name, 1, MPI_CHAR, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    else
+        MPI_Bcast(name, 1, MPI_CHAR, 0, MPI_COMM_WORLD);
+    return MPI_Finalize();
+}
+END
+$MPICC -o hang hang.c 2>log || bail "cannot build hang.c: $(cat log)"
+
+spooled() {
+    find /dev/shm -type f | sed 's|.*/||' | sort
+}
+
+# A command in the background until RANKS have written their ids.
+begin() { # RANKS COMMAND...
+    wanted=$1
+    shift
+    rm -f pid.*
+    "$@" >out 2>err </dev/null &
+    background=$!
+    for _ in $(seq 100); do
+        [ "$(cat pid.* 2>/dev/null | wc -l)" -eq "$wanted" ] && break
+        sleep 0.1
+    done
+    sleep 0.3
+}
+
+kill_ranks() {
+    # shellcheck disable=SC2046 # each is a word
+    kill -9 $(cat pid.*)
+    wait $background
+    status=$?
+    background=
+    rm -f pid.*
+}
+
+hang() { # RANKS [SETTING=VALUE]...
+    ranks=$1
+    shift
+    begin "$ranks" timeout -k 5 60 $MPIRUN -n "$ranks" env LD_PRELOAD="$library" \
+        RANKCLOCK_OUTPUT="$work/hang.h5" "$@" ./hang
+}
+
+# --- who has one ---
+
+LD_PRELOAD=$library sh -c 'ls /dev/shm; cat /dev/null | wc -c; exec ls /dev/shm' >out 2>err
+is "$(cat out err)" 0 "shells and filters have no image"
+ending=$top_builddir/tests/apps/ending
+start 60 3 LD_PRELOAD="$library" RANKCLOCK_OUTPUT=run.h5 "$ending" finalize >out 2>err
+like "$("$RKC_COMMAND" report run.h5)" 'COMPLETE (3/3 ranks)' "at a proper end there is a file"
+is "$(spooled)" "" "and no image of any rank"
+for case in c21b_exec_self c28b_fork c20_before_after; do
+    start 60 2 LD_PRELOAD="$library" RANKCLOCK_OUTPUT=case.h5 \
+        LD_LIBRARY_PATH="$RKC_LIBDIR" "$top_builddir/tests/cases/$case" >out 2>err
+    is "$(cat out) $(spooled)" "OK " "$case leaves none"
+done
+start 60 2 LD_PRELOAD="$library" RANKCLOCK_OUTPUT=failed.h5 RANKCLOCK_WRITER=/nowhere "$ending" \
+    finalize >out 2>err
+is "$(ls failed.h5.partial) $(spooled)" "rank-0.rkci
+rank-1.rkci " "nor do ranks that could save it elsewhere"
+start 60 2 LD_PRELOAD="$library" RANKCLOCK_OUTPUT=/proc/x.h5 RANKCLOCK_WRITER=/nowhere TMPDIR=/proc \
+    "$ending" finalize >out 2>err
+is "$(spooled | wc -l)" 2 "what can be saved nowhere stays"
+like "$(cat err)" 'it is left in /dev/shm/rankclock-.*rank-0.rkci$' "which is said"
+rm -f /dev/shm/*
+
+# --- killed ---
+
+hang 2 RANKCLOCK_RUN_ID=first
+is "$(spooled | sed 's/first\..*\.rank/first.WORLD.rank/')" "rankclock-first.WORLD.rank-0.rkci
+rankclock-first.WORLD.rank-1.rkci" "while it runs each rank has one, by run, world and rank"
+"$RKC_COMMAND" recover --list >list 2>&1
+like "$(cat list)" '^first  *2/2 .* hang  */dev/shm  (2 still running)$' "recover --list tells of it"
+"$RKC_COMMAND" recover --run first -o live.h5 >recover.out 2>&1
+is "$? $(cat recover.out)" "0 live.h5: 2 of 2 ranks, PARTIAL" "a file can be made meanwhile"
+"$RKC_COMMAND" gather --run first gathered >gather.out 2>&1
+is "$? $(ls gathered 2>/dev/null) $(spooled | wc -l)" "1  2" "gather leaves it alone"
+kill_ranks
+is "$(spooled | wc -l)" 2 "after SIGKILL they are there"
+hang 3 RANKCLOCK_RUN_ID=second
+kill_ranks
+"$RKC_COMMAND" recover --list >list 2>&1
+is "$(sed -n 's/^\(first\|second\)  *\([0-9/]*\) .*/\1 \2/p' list)" "first 2/2
+second 3/3" "also beside those of another run"
+"$RKC_COMMAND" recover /dev/shm -o both.h5 >recover.out 2>recover.err
+is "$? $(cat recover.out)" "1 both.h5: 3 of 3 ranks, PARTIAL" \
+    "recover makes a file of the folder, of the run that most are of"
+is "$(wc -l <recover.err) $(grep -c 'and 1 more left out: of run first' recover.err)" "1 1" \
+    "and says once that there is another"
+"$RKC_COMMAND" recover --run first -o first.h5 >recover.out 2>&1
+is "$? $(cat recover.out)" "0 first.h5: 2 of 2 ranks, PARTIAL" "or of the run wanted"
+report=$("$RKC_COMMAND" report first.h5)
+like "$report" 'PARTIAL' "its report says that it is partial"
+like "$report" 'MPI_Recv' "and where the ranks were: one here"
+like "$report" 'MPI_Bcast' "and one there"
+is "$(spooled | wc -l)" 5 "recover removes nothing"
+"$RKC_COMMAND" gather --run first gathered >gather.out 2>&1
+is "$? $(ls gathered | wc -l) $(spooled | wc -l)" "0 2 5" "gather copies a run's"
+"$RKC_COMMAND" gather --run first --move gathered >gather.out 2>&1
+is "$? $(ls -A gathered | wc -l) $(spooled | grep -c second)" "0 2 3" \
+    "or moves them; a copy takes the earlier one's place"
+"$RKC_COMMAND" recover gathered -o gathered.h5 >recover.out 2>&1
+is "$? $(cat recover.out)" "0 gathered.h5: 2 of 2 ranks, PARTIAL" \
+    "and a file can be made of the copies"
+"$RKC_COMMAND" gather there >gather.out 2>&1
+is "$? $(ls -d there 2>/dev/null)" "2 " "without a run or a job it asks for one"
+rm -f /dev/shm/*
+hang 2 SLURM_JOB_ID=4711
+kill_ranks
+SLURM_JOB_ID=4712 "$RKC_COMMAND" gather job >gather.out 2>&1
+is "$? $(ls job 2>/dev/null)" "0 " "of another job it takes none"
+SLURM_JOB_ID=4711 "$RKC_COMMAND" gather job >gather.out 2>&1
+is "$? $(ls job 2>/dev/null | wc -l)" "0 2" "of its own all"
+rm -f /dev/shm/*
+
+# --- rankclock run ---
+
+begin 3 timeout -k 5 60 "$RKC_COMMAND" run -o killed.h5 -- $MPIRUN -n 3 ./hang
+kill_ranks
+is "$(grep -c '^rankclock: wrote killed.h5 (3 of 3 ranks, PARTIAL) of what was saved of the run$' err)" 1 \
+    "rankclock run makes a file of what killed ranks left"
+like "$("$RKC_COMMAND" report killed.h5 | head -n 1)" PARTIAL "which is partial"
+is "$(ls killed.h5.partial | wc -l) $(spooled)" "3 " "the images are beside it, and no longer here"
+timeout -k 5 60 "$RKC_COMMAND" run -o aborted.h5 -- $MPIRUN -n 3 ./hang 1 >out 2>err
+like "$(cat err)" '^rankclock: wrote aborted.h5 (3 of 3 ranks, ABORTED)' \
+    "after MPI_Abort it has the ranks that were ended, too"
+is "$(spooled)" "" "of which nothing else is left"
+begin 1 timeout -k 5 60 "$RKC_COMMAND" run -o alone.h5 -- sh -c "
+    '$top_builddir/tests/apps/image_writer' notes & echo \$! >pid.0; wait \$!"
+kill_ranks
+is "$(grep -c '^rankclock: wrote alone.h5 (1 of 1 ranks, PARTIAL)' err) $(spooled)" "1 " \
+    "so it is with a program without MPI"
+begin 3 timeout -k 5 60 "$RKC_COMMAND" run -o other.h5 -- $MPIRUN -n 3 ./hang
+mv /dev/shm/rankclock-*.rank-2.rkci "$work/elsewhere.rkci" # as if it were another node's
+kill_ranks
+like "$(cat err)" '^rankclock: wrote other.h5 (2 of 3 ranks, PARTIAL)' "what other nodes have is missing"
+id=$(sed -n "s|^rankclock: of 1 rank nothing was found on this node; .*rankclock gather --run \(.*\) $work/other.h5.partial\$|\1|p" err)
+mv elsewhere.rkci /dev/shm/elsewhere.rkci
+"$RKC_COMMAND" gather --move --run "${id:-none}" other.h5.partial >gather.out 2>&1
+"$RKC_COMMAND" recover other.h5.partial -o all.h5 >recover.out 2>&1
+is "$? $(cat recover.out)" "0 all.h5: 3 of 3 ranks, PARTIAL" \
+    "and can be added as the message says"
+is "$(spooled)" "" "then nothing is left"
+
+# --- no room ---
+
+shm 64k
+start 60 4 LD_PRELOAD="$library" RANKCLOCK_OUTPUT=small.h5 "$ending" finalize >out 2>err
+is "$? $(grep -c 'recording in memory alone, .*/dev/shm: not enough room' err)" "0 1" \
+    "in a /dev/shm of 64 KiB there is no image, which one rank says"
+like "$("$RKC_COMMAND" report small.h5)" 'COMPLETE (4/4 ranks)' "and the run is measured"
+mkdir tmp
+mount -t tmpfs -o size=64m none tmp
+start 60 4 LD_PRELOAD="$library" RANKCLOCK_OUTPUT=other.h5 TMPDIR="$work/tmp" "$ending" finalize \
+    >out 2>err
+is "$(grep -c 'in memory' err)" 0 "unless there is another folder"
+umount tmp
+
+shm 18m
+hang 16
+free=$(stat -f -c '%a %S' /dev/shm | awk '{ print ($1 * $2 >= 16 * 1048576) }')
+is "$(($(spooled | wc -l) <= 8)) $free" "1 1" "16 ranks leave 16 MiB of a small one to others"
+kill_ranks
+rm -f /dev/shm/*
+start 60 16 LD_PRELOAD="$library" RANKCLOCK_OUTPUT=sixteen.h5 "$ending" finalize >out 2>err
+like "$? $("$RKC_COMMAND" report sixteen.h5)" 'COMPLETE (16/16 ranks)' "and are measured, all of them"
+is "$(spooled)" "" "and leave nothing"
+umount /dev/shm
+
+finish
