@@ -117,6 +117,21 @@ measure_regions() {
     done
 }
 
+# The same pairs and memory with the image behind a file and without one, in turn; a key for each.
+measure_spool() {
+    round=0
+    while [ $((round += 1)) -le "$rounds" ]; do
+        for setting in off auto; do
+            spooled="env RANKCLOCK_SPOOL=$setting $bench/region_bench -b $blocks"
+            attempt $pin $spooled flat nested siblings
+            attempt $pin $spooled memory
+            mv out spool.$setting
+        done
+        awk 'FILENAME == "spool.auto" { ours[$1] = $2; next } { print "spool." $1, ours[$1], $2 }' \
+            spool.auto spool.off >>results
+    done
+}
+
 # On the double of CUDA's driver, whatever the machine has: what a GPU costs is for
 # tests/gpu/check.
 measure_gpu() {
@@ -163,7 +178,8 @@ measure_life() {
     rm -f -- *.h5
     round=0
     while [ $((round += 1)) -le "$life_rounds" ]; do
-        plain=$(live '') && again=$(live '') && ours=$(live "$libdir/librankclock-mpi.so")
+        plain=$(live '') && again=$(live '') && ours=$(live "$libdir/librankclock-mpi.so") &&
+            off=$(export RANKCLOCK_SPOOL=off && live "$libdir/librankclock-mpi.so")
         if [ $? -ne 0 ]; then
             failed=1
             break
@@ -171,11 +187,14 @@ measure_life() {
         sed -n 's/.*finalize phases ns: //p' err | tr ' ' '\n' |
             awk -F= '{ print "phase." $1, $2 / 1e6, "-" }' >>results
         check_file life_bench
-        echo "$plain $again $ours" | awk '{
+        echo "$plain $again $ours $off" | awk '{
             print "life.control", $4, $1
             print "life.finalize", $7, $1
             print "life.init", $8, $2
             print "life.memory", $9, $3
+            print "life.spool_finalize", $7, $10
+            print "life.spool_init", $8, $11
+            print "life.spool_memory", $9, $12
         }' >>results
     done
 }
@@ -226,6 +245,11 @@ region.floor_nested|the floor, nested 4 deep|info|
 region.floor_siblings|the floor, 1000 siblings in turn|info|
 region.floor_threads|the floor, two threads|info|
 region.floor_name|the floor by name, flat|info|
+|The image behind a file in /dev/shm, ns for a begin and its end; base: in memory alone||
+spool.flat|by handle, flat|ratio|1.05
+spool.nested|by handle, nested 4 deep|ratio|1.05
+spool.siblings|by handle, 1000 siblings in turn|ratio|1.05
+spool.memory|memory of 200 call paths, KiB|info|
 |GPU regions, ns, on the double of the driver: no GPU; base: two records||
 gpu.gpu_pair|a region|plus|150 ns
 gpu.gpu_hollow|a region, where the driver's calls do nothing|info|
@@ -245,6 +269,9 @@ life.control|control: finalize without rankclock, twice|control|
 life.finalize|finalize, report file written|plus|20 ms
 life.init|init|info|
 life.memory|peak memory of a rank that does not write, KiB|plus|1024 KiB
+life.spool_finalize|finalize; base: RANKCLOCK_SPOOL=off|info|
+life.spool_init|init; base: RANKCLOCK_SPOOL=off|info|
+life.spool_memory|peak memory, KiB; base: RANKCLOCK_SPOOL=off|info|
 phase.wait|finalize of rank 0: waiting for the ranks|info|
 phase.spawn|finalize of rank 0: starting the writer|info|
 phase.collect|finalize of rank 0: collecting|info|
@@ -335,6 +362,7 @@ print_table() {
 }
 
 measure_regions
+measure_spool
 measure_gpu
 measure_mpi
 measure_life
