@@ -129,11 +129,11 @@ static int in_child(int (*test)(void))
 }
 
 #ifdef WITHOUT_ADDRESS_SANITIZER
-static int little_memory(void)
+static int little_addresses(const char *spool)
 {
     struct rlimit limit = {64 << 20, 64 << 20};
     struct rkc_image image;
-    if (setrlimit(RLIMIT_AS, &limit) != 0 || rkc_image_create(&image, NULL, 0) != 0)
+    if (setrlimit(RLIMIT_AS, &limit) != 0 || rkc_image_create(&image, spool, 0) != 0)
         return 1;
     if (image.reserve != (16u << 20))
         return 2;
@@ -141,7 +141,18 @@ static int little_memory(void)
     void *rest = malloc(8 << 20);            /* the program can still have what it needs */
     int bad = n < 10000 ? 3 : !rest ? 4 : 0; /* 16 MiB in blocks of 1,024 bytes */
     free(rest);
+    rkc_image_destroy(&image);
     return bad;
+}
+
+static int little_memory(void)
+{
+    return little_addresses(NULL);
+}
+
+static int little_file(void)
+{
+    return little_addresses(folder);
 }
 
 static int some_memory(void)
@@ -227,6 +238,7 @@ static int no_memory(void)
 static void test_address_space(void)
 {
     is_int(in_child(little_memory), 0, "under a limit of 64 MiB it takes a part of them");
+    is_int(in_child(little_file), 0, "also behind a file");
     is_int(in_child(some_memory), 0, "under one of 2 GiB an eighth");
     is_int(in_child(no_memory), 0, "and where there is none, none");
     is_int(in_child(promised_memory), 0, "no more is promised to it than it has in use");
@@ -237,7 +249,7 @@ static void test_address_space(void)
 #else
 static void test_address_space(void)
 {
-    skip(6, "AddressSanitizer needs more addresses than any limit leaves");
+    skip(7, "AddressSanitizer needs more addresses than any limit leaves");
 }
 #endif
 
