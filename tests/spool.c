@@ -1,5 +1,6 @@
-/* spool.c - the file behind an image: which folders are taken and which not, what happens when there
- * is no room, and whose file is left alone. What the file systems say is made up where it must be. */
+/* spool.c - the file behind an image: which folders are taken and which not, what happens when
+ * there is no room, and whose file is left alone. What the file systems say is made up where it
+ * must be. */
 #include "autoconf.h"
 
 #include <errno.h>
@@ -25,9 +26,9 @@ static char folder[] = "/tmp/rankclock-spool.XXXXXX";
 /* ---- what the system says ---- */
 
 static struct {
-    const char *no_room; /* a folder that has none */
-    long type;           /* of all file systems, or 0 */
-    uint64_t size, free; /* in bytes, or 0 */
+    const char *no_room;      /* a folder that has none */
+    long type;                /* of all file systems, or 0 */
+    uint64_t size, free;      /* in bytes, or 0 */
     uint64_t taken_by_others; /* from the second question on */
     int asked;
     int fallocate_error, pwrite_error;
@@ -174,16 +175,17 @@ static void test_order(void)
 
 static void test_types(void)
 {
-    static const long remote[] = {0x6969,     0x0bd00bd0, 0x47504653, 0x19830326, 0x65735546,
-                                  0xff534d42, 0xfe534d42, 0x00c36400, 0x5346414f, 0x01021997,
-                                  0x9123683e, 0x2fc12fc1};
+    static const long remote[] = {0x6969,     0x0bd00bd0, 0x47504653, 0x19830326,
+                                  0x65735546, 0xff534d42, 0xfe534d42, 0x00c36400,
+                                  0x5346414f, 0x01021997, 0x9123683e, 0x2fc12fc1};
     static const long local[] = {0x01021994, 0xef53, 0x58465342, 0x794c7630};
     int taken = 0;
     for (size_t i = 0; i < sizeof remote / sizeof *remote; i++) {
         made_up.type = remote[i];
         taken += can_be_made(folder);
     }
-    is_int(taken, 0, "NFS, Lustre, GPFS, BeeGFS, FUSE, SMB, Ceph, AFS, 9P, btrfs and ZFS are not taken");
+    is_int(taken, 0,
+           "NFS, Lustre, GPFS, BeeGFS, FUSE, SMB, Ceph, AFS, 9P, btrfs and ZFS are not taken");
     refused(folder, "local", "which is said");
     for (size_t i = 0; i < sizeof local / sizeof *local; i++) {
         made_up.type = local[i];
@@ -334,7 +336,8 @@ static void test_others(void)
     strcpy(name, spool.name);
     int mapped = open(name, O_RDONLY); /* as the image is: its inode is not given to another */
     unlink(name);
-    is_int(rkc_spool_extend(&spool, STEP, 2 * STEP), ENOENT, "a file that somebody removed is not made again");
+    is_int(rkc_spool_extend(&spool, STEP, 2 * STEP), ENOENT,
+           "a file that somebody removed is not made again");
     FILE *other = fopen(name, "w");
     fputs("another's", other);
     fclose(other);
@@ -400,8 +403,8 @@ static void test_former(void)
     struct rkc_spool former = spool;
     create(folder);
     char foreign[sizeof spool.name];
-    snprintf(foreign, sizeof foreign, "%s/rankclock-%d-0123456789abcdef-0123456789abcdef.rkci", folder,
-             (int)getpid());
+    snprintf(foreign, sizeof foreign, "%s/rankclock-%d-0123456789abcdef-0123456789abcdef.rkci",
+             folder, (int)getpid());
     close(open(foreign, O_CREAT | O_WRONLY, 0600));
     rkc_spool_remove_former(&spool);
     is_int((int64_t)size_of(former.name), -1, "what a process left before exec is removed");

@@ -1,4 +1,5 @@
-/* gather_cmd.c - `rankclock gather`: what a run left on this node goes where the others can see it. */
+/* gather_cmd.c - `rankclock gather`: what a run left on this node goes where the others can see it.
+ */
 #include "autoconf.h"
 
 #include "tools.h"
@@ -23,7 +24,8 @@ static void print_help(void)
 {
     puts("usage: rankclock gather [OPTION]... DESTINATION\n"
          "\n"
-         "Copy the images that this job left in the local folders of this node, when its ranks were\n"
+         "Copy the images that this job left in the local folders of this node, when its ranks "
+         "were\n"
          "killed, into the folder DESTINATION, which all nodes share. On each node once, as by\n"
          "\n"
          "  srun --ntasks-per-node=1 rankclock gather run.h5.partial\n"
@@ -77,7 +79,8 @@ static int choose(const struct request *request, struct rkc_images_wanted *wante
     wanted->job = rkc_identity()->job;
     if (*wanted->job)
         return 0;
-    rkc_tool_error("gather: this is no Slurm job: say --run ID (rankclock recover --list has them)");
+    rkc_tool_error(
+        "gather: this is no Slurm job: say --run ID (rankclock recover --list has them)");
     return RKC_EARG;
 }
 
@@ -113,8 +116,10 @@ static int copy_all(const struct request *request, const struct rkc_images *imag
     }
     printf("%s: %zu image%s\n", request->destination, copied, copied == 1 ? "" : "s");
     if (live > 0)
-        rkc_tool_error("gather: %zu process%s still run: rankclock recover reads their images where "
-                       "they are", live, live == 1 ? "" : "es");
+        rkc_tool_error(
+            "gather: %zu process%s still run: rankclock recover reads their images where "
+            "they are",
+            live, live == 1 ? "" : "es");
     return copied == images->n ? RKC_EXIT_OK : RKC_EXIT_FAILED;
 }
 

@@ -40,7 +40,8 @@ static void take_job(struct rkc_image_file *file, const char *beginning, size_t 
         if (block->kind != RKC_BLOCK_FACT || end - text < 8 || strncmp(text, "job_id", 7) != 0)
             continue;
         size_t room = (size_t)(end - text - 7);
-        size_t length = strnlen(text + 7, room < sizeof file->job - 1 ? room : sizeof file->job - 1);
+        size_t length =
+            strnlen(text + 7, room < sizeof file->job - 1 ? room : sizeof file->job - 1);
         memcpy(file->job, text + 7, length);
         file->job[length] = 0;
     }

@@ -1,4 +1,5 @@
-/* images.h - the images that lie in a folder: of which run they are, and whether it still goes on. */
+/* images.h - the images that lie in a folder: of which run they are, and whether it still goes on.
+ */
 #ifndef RKC_IMAGES_H
 #define RKC_IMAGES_H
 

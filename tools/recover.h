@@ -22,13 +22,14 @@ struct rkc_recovered {
 /** Make one file of the images of one run and world, that which most of them are of; each other one
  * is left out with a line that says why.
  *
- * @return an exit status: RKC_EXIT_OK, RKC_EXIT_FAILED when some were left out or the file could not
- *   be written, RKC_EXIT_USAGE when none could be used
+ * @return an exit status: RKC_EXIT_OK, RKC_EXIT_FAILED when some were left out or the file could
+ * not be written, RKC_EXIT_USAGE when none could be used
  */
 int rkc_recover(const char *const paths[], size_t n, const char *output,
                 struct rkc_recovered *recovered);
 
 /* "3 of 4 ranks, PARTIAL". */
-const char *rkc_recovered_text(const struct rkc_recovered *recovered, char text[RKC_RECOVERED_TEXT]);
+const char *rkc_recovered_text(const struct rkc_recovered *recovered,
+                               char text[RKC_RECOVERED_TEXT]);
 
 #endif

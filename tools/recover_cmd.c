@@ -1,5 +1,5 @@
-/* recover_cmd.c - `rankclock recover`. In a folder that is named every image counts, also one that is
- * damaged and has to be told; by their run images are found where the ranks had them. */
+/* recover_cmd.c - `rankclock recover`. In a folder that is named every image counts, also one that
+ * is damaged and has to be told; by their run images are found where the ranks had them. */
 #include "autoconf.h"
 
 #include "tools.h"
@@ -234,23 +234,25 @@ static int by_run(const struct request *request)
 
 static void print_help(void)
 {
-    puts("usage: rankclock recover [-o FILE] FOLDER|IMAGE ...\n"
-         "       rankclock recover --run ID -o FILE [FOLDER ...]\n"
-         "       rankclock recover --list [FOLDER ...]\n"
-         "\n"
-         "Make one result file of the images that the ranks of a run left when it ended early:\n"
-         "killed, aborted, without MPI_Finalize, or when the file could not be written. Those of a\n"
-         "run that still goes on are read as well, and it notices nothing.\n"
-         "\n"
-         "  -o, --output FILE   name of the file; default: the folder's name without .partial.\n"
-         "                      A taken name gets a number, nothing is overwritten\n"
-         "      --run ID        only images of this run; without a folder those that lie where\n"
-         "                      killed ranks left them on this machine: in the folders that\n"
-         "                      RANKCLOCK_SPOOL stands for. Each world gets a file of its own\n"
-         "      --list          say what runs there are images of\n"
-         "\n"
-         "Nothing is removed. Exit status: 0 all images were used; 1 some were left out or the file\n"
-         "could not be written; 2 wrong arguments or no image could be used.");
+    puts(
+        "usage: rankclock recover [-o FILE] FOLDER|IMAGE ...\n"
+        "       rankclock recover --run ID -o FILE [FOLDER ...]\n"
+        "       rankclock recover --list [FOLDER ...]\n"
+        "\n"
+        "Make one result file of the images that the ranks of a run left when it ended early:\n"
+        "killed, aborted, without MPI_Finalize, or when the file could not be written. Those of a\n"
+        "run that still goes on are read as well, and it notices nothing.\n"
+        "\n"
+        "  -o, --output FILE   name of the file; default: the folder's name without .partial.\n"
+        "                      A taken name gets a number, nothing is overwritten\n"
+        "      --run ID        only images of this run; without a folder those that lie where\n"
+        "                      killed ranks left them on this machine: in the folders that\n"
+        "                      RANKCLOCK_SPOOL stands for. Each world gets a file of its own\n"
+        "      --list          say what runs there are images of\n"
+        "\n"
+        "Nothing is removed. Exit status: 0 all images were used; 1 some were left out or the "
+        "file\n"
+        "could not be written; 2 wrong arguments or no image could be used.");
 }
 
 /* Nobody else removes it: whoever started that writer was killed, too. */

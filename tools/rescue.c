@@ -36,7 +36,8 @@ static size_t count_live(const struct rkc_images *images)
     return live;
 }
 
-/* Those of processes that have ended. When a launcher is through the last ranks may just be dying. */
+/* Those of processes that have ended. When a launcher is through the last ranks may just be dying.
+ */
 static void find_ended(const char *run_id, int finished, struct rkc_images *images)
 {
     struct rkc_images_wanted wanted = {.run_id = run_id};
@@ -48,9 +49,10 @@ static void find_ended(const char *run_id, int finished, struct rkc_images *imag
         nanosleep(&BETWEEN_TRIES, NULL);
     }
     if (live > 0)
-        rkc_tool_error("%zu process%s of the run still go%s on: rankclock recover --run %s reads what "
-                       "they have measured", live, live == 1 ? "" : "es", live == 1 ? "es" : "",
-                       run_id);
+        rkc_tool_error(
+            "%zu process%s of the run still go%s on: rankclock recover --run %s reads what "
+            "they have measured",
+            live, live == 1 ? "" : "es", live == 1 ? "es" : "", run_id);
     for (size_t i = images->n; i-- > 0;)
         if (rkc_images_is_live(&images->files[i]) ||
             (finished && images->files[i].state == RKC_STATE_FINALIZED))
@@ -58,8 +60,7 @@ static void find_ended(const char *run_id, int finished, struct rkc_images *imag
 }
 
 /* The folder of an image's run, from the pattern; 0 or RKC_EARG. */
-static int folder_of(const char *pattern, const struct rkc_image_file *file,
-                     char folder[PATH_MAX])
+static int folder_of(const char *pattern, const struct rkc_image_file *file, char folder[PATH_MAX])
 {
     const struct rkc_identity *identity = rkc_identity();
     struct rkc_pattern_values values = {.job = identity->job,
@@ -86,10 +87,11 @@ static size_t move_world(const struct rkc_images *images, size_t first, size_t e
         error = status ? status : error;
     }
     if (error)
-        rkc_tool_error("what %zu rank%s had measured cannot be moved to %s (%s): make a file of it with "
-                       "rankclock recover --run %s -o FILE", end - first - moved,
-                       end - first - moved == 1 ? "" : "s", folder, strerror(error),
-                       images->files[first].run_id);
+        rkc_tool_error(
+            "what %zu rank%s had measured cannot be moved to %s (%s): make a file of it with "
+            "rankclock recover --run %s -o FILE",
+            end - first - moved, end - first - moved == 1 ? "" : "s", folder, strerror(error),
+            images->files[first].run_id);
     return moved;
 }
 
@@ -118,14 +120,15 @@ static void say_missing(const struct rkc_recovered *recovered, const char *run_i
     long missing = (long)recovered->size - (long)recovered->ranks;
     if (missing <= 0)
         return;
-    rkc_tool_error("of %ld rank%s nothing was found on this node; on each other node: rankclock gather "
-                   "--run %s %s", missing, missing == 1 ? "" : "s", run_id, folder);
+    rkc_tool_error(
+        "of %ld rank%s nothing was found on this node; on each other node: rankclock gather "
+        "--run %s %s",
+        missing, missing == 1 ? "" : "s", run_id, folder);
     rkc_tool_error("and then: rankclock recover %s", shown(folder));
 }
 
 static int recover_world(const struct rkc_images *images, size_t first, size_t end,
-                         const char *folder, const char *run_id,
-                         const char *(*shown)(const char *))
+                         const char *folder, const char *run_id, const char *(*shown)(const char *))
 {
     char output[PATH_MAX], text[RKC_RECOVERED_TEXT];
     struct rkc_recovered recovered;
