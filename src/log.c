@@ -32,7 +32,7 @@ void rkc_log_begin(void)
 }
 
 /* Whether the descriptor is still that of stderr: the same file, or one that a program puts there for
- * its messages; not a data file or a connection. */
+ * its messages; not a connection, nor a file that is read as well. */
 static int is_stderr(void)
 {
     struct stat now;
@@ -42,8 +42,9 @@ static int is_stderr(void)
         return 0;
     if (now.st_dev == begun.device && now.st_ino == begun.inode)
         return 1;
+    int flags = fcntl(STDERR_FILENO, F_GETFL);
     if (S_ISREG(now.st_mode))
-        return (fcntl(STDERR_FILENO, F_GETFL) & O_APPEND) != 0;
+        return (flags & O_ACCMODE) == O_WRONLY || (flags & O_APPEND) != 0;
     return S_ISCHR(now.st_mode) || S_ISFIFO(now.st_mode);
 }
 

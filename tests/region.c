@@ -29,6 +29,7 @@ static void listen(void)
     fflush(stderr);
     said = tmpfile();
     real_stderr = dup(STDERR_FILENO);
+    fcntl(fileno(said), F_SETFL, O_APPEND); /* as a file for messages is */
     dup2(fileno(said), STDERR_FILENO);
 }
 

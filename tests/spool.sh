@@ -123,10 +123,10 @@ start 60 2 LD_PRELOAD="$library" RANKCLOCK_OUTPUT=failed.h5 RANKCLOCK_WRITER=/no
     finalize >out 2>err
 is "$(ls failed.h5.partial) $(spooled)" "rank-0.rkci
 rank-1.rkci " "nor do ranks that could save it elsewhere"
-start 60 2 LD_PRELOAD="$library" RANKCLOCK_OUTPUT=/proc/x.h5 RANKCLOCK_WRITER=/nowhere TMPDIR=/proc \
-    "$ending" finalize >out 2>err
+(cd /proc && start 60 2 LD_PRELOAD="$library" RANKCLOCK_OUTPUT=x.h5 RANKCLOCK_WRITER=/nowhere \
+    TMPDIR=/proc "$ending" finalize >"$work/out" 2>"$work/err")
 is "$(spooled | wc -l)" 2 "what can be saved nowhere stays"
-like "$(cat err)" 'it is left in /dev/shm/rankclock-.*rank-0.rkci$' "which is said"
+like "$(cat err)" 'what was measured is left in /dev/shm/rankclock-.*rank-0.rkci on' "which is said"
 rm -f /dev/shm/*
 
 # --- killed ---
