@@ -499,22 +499,43 @@ static void test_signals_and_forks(void)
     is_int((int64_t)sum_of("handled").visits, 1, "a handler's regions disturb none");
 }
 
-static void test_lag(void)
+/* A region behind 50 ms of work; its lag may be no less and no more than this. */
+static struct rkc_timed lag_once(const char *name, int64_t *least_ns, int64_t *most_ns)
 {
+    const int64_t work_ns = 50 * (int64_t)MS;
+    const int64_t slack_ns = (int64_t)MS; /* where clocks are tied within 0.1 ms */
     start(1);
     CUstream stream = gpu_stream(CU_STREAM_NON_BLOCKING);
     fakecuda_virtual_clock(0);
-    struct rkc_region *region = rkc_region_get("lag");
-    fakecuda_launch(stream, 50 * MS);
+    struct rkc_region *region = rkc_region_get(name);
+    int64_t before_ns = fakecuda_now();
+    fakecuda_launch(stream, (uint64_t)work_ns);
+    int64_t launched_ns = fakecuda_now();
     visit(region, stream, MS);
-    while (cuStreamQuery(stream) != CUDA_SUCCESS)
-        usleep(1000);
+    int64_t visited_ns = fakecuda_now();
+    cuStreamSynchronize(stream);
     drain();
-    struct rkc_timed timed = sum_of("lag");
-    is_int((int64_t)timed.lag_visits, 1, "the lag of a launch is known where clocks are tied");
-    ok(timed.lag_ns > 49 * MS && timed.lag_ns < 60 * MS, "and is what the stream had to do before");
-    printf("# %lld ns\n", (long long)timed.lag_ns);
     fakecuda_virtual_clock(1);
+    *least_ns = before_ns + work_ns - visited_ns - slack_ns;
+    *most_ns = work_ns + slack_ns + visited_ns - launched_ns;
+    return sum_of(name);
+}
+
+/* A thread that has to wait for a core in between may not know the lag, or not well. */
+static void test_lag(void)
+{
+    struct rkc_timed timed = {0};
+    int64_t least_ns = 0, most_ns = 0;
+    for (int i = 0; i < 100 && (!timed.lag_visits || least_ns < 40 * (int64_t)MS); i++) {
+        char name[16];
+        snprintf(name, sizeof name, "lag %d", i);
+        timed = lag_once(name, &least_ns, &most_ns);
+    }
+    is_int((int64_t)timed.lag_visits, 1, "the lag of a launch is known where clocks are tied");
+    int64_t lag_ns = (int64_t)timed.lag_ns;
+    ok(lag_ns >= least_ns && lag_ns <= most_ns, "and is what the stream had to do before");
+    printf("# %lld ns of %lld to %lld\n", (long long)lag_ns, (long long)least_ns,
+           (long long)most_ns);
 }
 
 static void test_gone(void)

@@ -169,11 +169,14 @@ static int watch(const char *file, double seconds)
 {
     int64_t last[NOTED] = {0}, first = -1;
     int reads = 0;
-    for (double end_s = now_s() + seconds; now_s() < end_s; reads++) {
+    /* And until there is something to compare. */
+    double begin_s = now_s();
+    while (now_s() < begin_s + seconds || (last[0] <= first && now_s() < begin_s + 60)) {
         int bad = watch_once(file, last);
         if (bad)
             return bad;
         first = first < 0 ? last[0] : first;
+        reads++;
     }
     if (last[0] <= first)
         return fault("in %d readings nothing moved", reads);
@@ -274,7 +277,7 @@ static int kill_once(const char *writer, const char *folder, int i, long *visits
     pid_t child = start(writer, notes);
     if (child < 0)
         return fault("cannot start %s: %s", writer, strerror(errno));
-    double give_up_s = now_s() + 10;
+    double give_up_s = now_s() + 60;
     while (i % EARLY && !(read_notes(notes, noted) && any(noted)) && now_s() < give_up_s)
         usleep(200);
     usleep((useconds_t)(rand() % (i % EARLY ? MOST_US : MOST_US / 10)));

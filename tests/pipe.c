@@ -203,16 +203,16 @@ static void test_slow(void)
     char text[RKC_SINK_TEXT_MAX];
     catch_stderr();
     int64_t begin = rkc_clock_monotonic_ns();
-    int status = send_much(make_writer("exec sleep 3"), 300, text);
+    int status = send_much(make_writer("exec sleep 60"), 300, text);
     int64_t full_ms = (rkc_clock_monotonic_ns() - begin) / 1000000;
     begin = rkc_clock_monotonic_ns();
-    int mute = send_much(make_writer("cat > /dev/null; exec sleep 3"), 600, text);
+    int mute = send_much(make_writer("cat > /dev/null; exec sleep 60"), 600, text);
     int64_t mute_ms = (rkc_clock_monotonic_ns() - begin) / 1000000;
     const char *said = release_stderr();
     is_int(status, RKC_EWRITER, "a writer that reads nothing fails");
-    ok(full_ms >= 299 && full_ms < 2500, "at the deadline");
+    ok(full_ms >= 299 && full_ms < 30000, "at the deadline");
     is_int(mute, RKC_EWRITER, "one that does not answer fails, too");
-    ok(mute_ms >= 599 && mute_ms < 2500, "at the deadline");
+    ok(mute_ms >= 599 && mute_ms < 30000, "at the deadline");
     is_int(lines_in(said), 2, "each is said once");
 }
 
@@ -235,7 +235,7 @@ static void test_missing(void)
 {
     char text[RKC_SINK_TEXT_MAX];
     catch_stderr();
-    int status = send_much("/nowhere/rankclock", 1000, text);
+    int status = send_much("/nowhere/rankclock", 30000, text);
     const char *said = release_stderr();
     is_int(status, RKC_EWRITER, "a writer that is not there fails");
     is_str(said, "rankclock: cannot start /nowhere/rankclock: No such file or directory\n",
