@@ -95,11 +95,13 @@ static void read_hydra(char *launch, size_t launch_size, char *group, size_t gro
 static void read_job(void)
 {
     const char *array = variable("SLURM_ARRAY_JOB_ID"), *task = variable("SLURM_ARRAY_TASK_ID");
-    const char *restart = variable("SLURM_RESTART_COUNT");
-    if (*array && *task)
+    const char *restart = variable("SLURM_RESTART_COUNT"), *id = variable("SLURM_JOB_ID");
+    if (*array && *task) {
         snprintf(self.job, sizeof self.job, "%.40s_%.20s", array, task);
-    else
-        snprintf(self.job, sizeof self.job, "%.60s", variable("SLURM_JOB_ID"));
+        snprintf(self.job_raw, sizeof self.job_raw, "%.60s", id);
+    } else {
+        snprintf(self.job, sizeof self.job, "%.60s", id);
+    }
     if (!*variable("OMPI_COMM_WORLD_SIZE"))
         snprintf(self.step, sizeof self.step, "%.30s", variable("SLURM_STEP_ID"));
     if (*restart && strcmp(restart, "0") != 0)

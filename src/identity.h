@@ -11,6 +11,7 @@ struct rkc_identity {
     char host[64];
     char program[64];
     char job[64];     /* Slurm's, array task included as in 4711_3; or "" */
+    char job_raw[64]; /* the number that Slurm gave such a task beside that; or "" */
     char step[32];
     char restart[16]; /* "r1", "r2" …; "" the first time */
     char command[16384];

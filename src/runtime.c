@@ -204,6 +204,7 @@ static void put_facts(void)
     rkc_private_fact("program", identity->program);
     rkc_private_fact("command", identity->command);
     rkc_private_fact("job_id", identity->job);
+    rkc_private_fact("job_raw", identity->job_raw);
     rkc_private_fact("job_step", identity->step);
     rkc_private_fact("restart", identity->restart);
     rkc_private_fact("run_id", identity->run_id);

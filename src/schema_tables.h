@@ -192,6 +192,7 @@ enum {
     X("program", "file name of the program")                                                  \
     X("command", "command line of rank 0, as far as it is to be stored")                      \
     X("job_id", "number of the batch job")                                                    \
+    X("job_raw", "of a job array's task the number that it has as a job of its own")          \
     X("job_step", "step of the batch job")                                                    \
     X("restart", "how often the batch job was restarted")                                     \
     X("run_id", "identifies the run")                                                         \

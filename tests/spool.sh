@@ -177,6 +177,19 @@ is "$? $(ls job 2>/dev/null)" "0 " "of another job it takes none"
 SLURM_JOB_ID=4711 "$RKC_COMMAND" gather job >gather.out 2>&1
 is "$? $(ls job 2>/dev/null | wc -l)" "0 2" "of its own all"
 rm -f /dev/shm/*
+hang 2 SLURM_JOB_ID=4713 SLURM_ARRAY_JOB_ID=4711 SLURM_ARRAY_TASK_ID=3
+kill_ranks
+"$RKC_COMMAND" gather --job 4711 array >gather.out 2>&1
+is "$? $(ls array 2>/dev/null)" "0 " "an array's task is not its first one"
+SLURM_JOB_ID=4713 "$RKC_COMMAND" gather epilog >gather.out 2>&1
+is "$? $(ls epilog 2>/dev/null | wc -l)" "0 2" "it is found by the number that an epilog knows"
+"$RKC_COMMAND" gather --job 4711_3 array >gather.out 2>&1
+is "$? $(ls array 2>/dev/null | wc -l)" "0 2" "and by that which its user sees"
+"$RKC_COMMAND" gather --job '' all >gather.out 2>&1
+is "$? $(cat gather.out) $(ls all 2>/dev/null)" \
+    "2 rankclock: gather: nothing after --job; see rankclock gather --help " \
+    "an empty number is none, not all"
+rm -f /dev/shm/*
 
 # --- rankclock run ---
 

@@ -16,7 +16,7 @@
 #include "images.h"
 
 struct request {
-    const char *run_id, *from, *destination;
+    const char *run_id, *job, *from, *destination;
     int move;
 };
 
@@ -32,6 +32,7 @@ static void print_help(void)
          "  rankclock recover run.h5.partial -o run.h5\n"
          "\n"
          "      --run ID       of this run; default: of this Slurm job\n"
+         "      --job ID       of this Slurm job, of an array's task 4711_3 or its own number\n"
          "      --from FOLDER  from there; default: the folders that RANKCLOCK_SPOOL stands for\n"
          "      --move         remove what was copied\n"
          "\n"
@@ -45,6 +46,8 @@ static int parse(int argc, char **argv, struct request *request)
     *request = (struct request){.run_id = NULL};
     for (int i = 1; i < argc; i++) {
         int option = rkc_tool_option(argc, argv, &i, "run", 0, &request->run_id);
+        if (option == 0)
+            option = rkc_tool_option(argc, argv, &i, "job", 0, &request->job);
         if (option == 0)
             option = rkc_tool_option(argc, argv, &i, "from", 0, &request->from);
         if (option < 0)
@@ -64,6 +67,10 @@ static int parse(int argc, char **argv, struct request *request)
         else
             request->destination = argv[i];
     }
+    if (request->run_id && !*request->run_id)
+        return rkc_tool_usage("gather", "nothing after", "--run") + 1;
+    if (request->job && !*request->job)
+        return rkc_tool_usage("gather", "nothing after", "--job") + 1;
     if (!request->destination)
         return rkc_tool_usage("gather", "no folder", "to copy to") + 1;
     return 0;
@@ -72,15 +79,16 @@ static int parse(int argc, char **argv, struct request *request)
 /* The run or the job wanted. 0, or RKC_EARG where neither is known. */
 static int choose(const struct request *request, struct rkc_images_wanted *wanted)
 {
-    *wanted = (struct rkc_images_wanted){.run_id = request->run_id};
-    if (request->run_id)
+    *wanted = (struct rkc_images_wanted){.run_id = request->run_id, .job = request->job};
+    if (request->run_id || request->job)
         return 0;
     rkc_identity_read("", 0);
     wanted->job = rkc_identity()->job;
     if (*wanted->job)
         return 0;
     rkc_tool_error(
-        "gather: this is no Slurm job: say --run ID (rankclock recover --list has them)");
+        "gather: this is no Slurm job: say --job ID, or --run ID (rankclock recover --list has "
+        "them)");
     return RKC_EARG;
 }
 

@@ -29,21 +29,30 @@ static void take_text(char *to, size_t size, const char *from)
     to[size - 1] = 0;
 }
 
-/* The job's id, from what is there of the blocks. */
+/* A fact's value, if it is the one named: text of up to size - 1 bytes. */
+static void take_fact(const struct rkc_block *block, const char *name, char *value, size_t size)
+{
+    const char *text = (const char *)(block + 1), *end = (const char *)block + block->bytes;
+    size_t before = strlen(name) + 1;
+    if (end - text <= (ptrdiff_t)before || memcmp(text, name, before) != 0)
+        return;
+    size_t room = (size_t)(end - text) - before;
+    size_t length = strnlen(text + before, room < size - 1 ? room : size - 1);
+    memcpy(value, text + before, length);
+    value[length] = 0;
+}
+
+/* The job's ids, from what is there of the blocks. */
 static void take_job(struct rkc_image_file *file, const char *beginning, size_t bytes)
 {
     struct rkc_view view = {.base = beginning, .bytes = bytes / RKC_UNIT * RKC_UNIT};
     const struct rkc_block *block = NULL;
     int broken = 0;
     while ((block = rkc_view_next(&view, block, &broken))) {
-        const char *text = (const char *)(block + 1), *end = (const char *)block + block->bytes;
-        if (block->kind != RKC_BLOCK_FACT || end - text < 8 || strncmp(text, "job_id", 7) != 0)
+        if (block->kind != RKC_BLOCK_FACT)
             continue;
-        size_t room = (size_t)(end - text - 7);
-        size_t length =
-            strnlen(text + 7, room < sizeof file->job - 1 ? room : sizeof file->job - 1);
-        memcpy(file->job, text + 7, length);
-        file->job[length] = 0;
+        take_fact(block, "job_id", file->job, sizeof file->job);
+        take_fact(block, "job_raw", file->job_raw, sizeof file->job_raw);
     }
 }
 
@@ -87,7 +96,8 @@ static int is_wanted(const struct rkc_image_file *file, const struct rkc_images_
 {
     if (wanted->run_id && *wanted->run_id && !rkc_images_same_run(file->run_id, wanted->run_id))
         return 0;
-    return !wanted->job || !*wanted->job || strcmp(file->job, wanted->job) == 0;
+    return !wanted->job || !*wanted->job || strcmp(file->job, wanted->job) == 0 ||
+           strcmp(file->job_raw, wanted->job) == 0;
 }
 
 /* ---- a folder ---- */

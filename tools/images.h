@@ -9,7 +9,7 @@
 struct rkc_image_file {
     char *path;
     char run_id[128], world_id[128], boot_id[40], host[64], program[64];
-    char job[64]; /* Slurm's, or "" */
+    char job[64], job_raw[64]; /* Slurm's, as struct rkc_identity has them, or "" */
     int64_t begun_unix_ns, begun_monotonic_ns;
     int32_t pid, rank, size; /* rank: -1 where it was not known yet */
     uint32_t state;          /* enum rkc_state */
@@ -23,7 +23,7 @@ struct rkc_images {
 /* Which images are wanted; NULL or "" is any. */
 struct rkc_images_wanted {
     const char *run_id; /* or that with what the library appends for a requeued job */
-    const char *job;
+    const char *job;    /* of an array's task either of its numbers */
 };
 
 /** Add the images in a folder that are this user's (root: anybody's) or lie where nobody else can

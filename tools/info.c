@@ -13,10 +13,11 @@
 /* Facts that tell nothing of a user, a machine or a program; what a newer file has beside them
  * is hidden, too. */
 static const char *const public_facts[] = {
-    "clock_source",  "gpu",           "gpu_aware",    "gpu_aware_by", "gpu_driver",
-    "job_id",        "job_step",      "mpi_standard", "other_tools",  "overhead_method",
-    "overhead_ns",   "per_rank_rows", "perturbing",   "ranks",        "restart",
-    "start_unix_ns", "thread_level",  "wall_ns",      "write_ns",
+    "clock_source",  "gpu",          "gpu_aware",   "gpu_aware_by",
+    "gpu_driver",    "job_id",       "job_raw",     "job_step",
+    "mpi_standard",  "other_tools",  "overhead_ns", "overhead_method",
+    "per_rank_rows", "perturbing",   "ranks",       "restart",
+    "start_unix_ns", "thread_level", "wall_ns",     "write_ns",
 };
 
 static int help(void)
