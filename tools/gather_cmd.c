@@ -28,7 +28,7 @@ static void print_help(void)
          "were\n"
          "killed, into the folder DESTINATION, which all nodes share. On each node once, as by\n"
          "\n"
-         "  srun --ntasks-per-node=1 rankclock gather run.h5.partial\n"
+         "  srun -n $SLURM_NNODES --ntasks-per-node=1 rankclock gather run.h5.partial\n"
          "  rankclock recover run.h5.partial -o run.h5\n"
          "\n"
          "      --run ID       of this run; default: of this Slurm job\n"
@@ -107,7 +107,7 @@ static int find(const struct request *request, const struct rkc_images_wanted *w
 /* An exit status. */
 static int copy_all(const struct request *request, const struct rkc_images *images)
 {
-    size_t copied = 0, live = 0;
+    size_t copied = 0, live = 0, moved = 0;
     for (size_t i = 0; i < images->n; i++) {
         const struct rkc_image_file *file = &images->files[i];
         if (rkc_images_is_live(file)) {
@@ -115,10 +115,12 @@ static int copy_all(const struct request *request, const struct rkc_images *imag
             continue;
         }
         int error = rkc_images_copy(file, request->destination);
-        if (error)
+        if (error == ENOENT && access(file->path, F_OK) != 0)
+            moved++; /* by another one of us on this node */
+        else if (error)
             rkc_tool_error("cannot copy %s to %s: %s", file->path, request->destination,
                            strerror(error));
-        else if (request->move && unlink(file->path) != 0)
+        else if (request->move && unlink(file->path) != 0 && errno != ENOENT)
             rkc_tool_error("cannot remove %s: %s", file->path, strerror(errno));
         copied += error == 0;
     }
@@ -128,7 +130,7 @@ static int copy_all(const struct request *request, const struct rkc_images *imag
             "gather: %zu process%s still run: rankclock recover reads their images where "
             "they are",
             live, live == 1 ? "" : "es");
-    return copied == images->n ? RKC_EXIT_OK : RKC_EXIT_FAILED;
+    return copied + moved == images->n ? RKC_EXIT_OK : RKC_EXIT_FAILED;
 }
 
 int rkc_tool_gather(int argc, char **argv)
