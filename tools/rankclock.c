@@ -3,6 +3,7 @@
 
 #include "tools.h"
 
+#include <limits.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,15 +29,27 @@ static const struct subcommand subcommands[] = {
 
 enum { SUBCOMMANDS = sizeof subcommands / sizeof *subcommands, NEAREST_MAX = 64 };
 
+/* Names of files and what is in them may be anybody's: no line of theirs, no command to a terminal. */
+static void clean_line(char *line)
+{
+    for (unsigned char *at = (unsigned char *)line; *at; at++) {
+        if (*at < ' ' || *at == 0x7f)
+            *at = '?';
+        if (at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0) /* C1 in UTF-8 */
+            at[0] = at[1] = '?';
+    }
+}
+
 void rkc_tool_error(const char *format, ...)
 {
+    char line[2 * PATH_MAX + 1024];
     va_list values;
     va_start(values, format);
-    fflush(stdout);
-    fputs("rankclock: ", stderr);
-    vfprintf(stderr, format, values);
-    fputc('\n', stderr);
+    vsnprintf(line, sizeof line, format, values);
     va_end(values);
+    clean_line(line);
+    fflush(stdout);
+    fprintf(stderr, "rankclock: %s\n", line);
 }
 
 int rkc_tool_usage(const char *tool, const char *what, const char *argument)
