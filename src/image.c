@@ -454,40 +454,57 @@ static int is_live(const struct rkc_image_header *header)
                               header->clock.pair[0].monotonic_ns);
 }
 
-/* Read what the header says is there; a file cut short gives what it has. */
-static int read_image(int fd, struct rkc_view *view, const char *path, char *text, size_t size)
+/* Open an image file and read its header, with what the file system says of it. A file descriptor,
+ * or a status. */
+static int open_image(const char *path, struct rkc_image_header *header, struct stat *stat,
+                      char *text, size_t size)
 {
-    char head[RKC_HEADER_SIZE] __attribute__((aligned(RKC_UNIT)));
-    struct rkc_image_header *header = (void *)head;
-    struct stat stat;
-    if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode)) {
-        snprintf(text, size, "%s is not an image of rankclock", path);
-        return RKC_EFORMAT;
-    }
-    /* Asked first: what dies later is read as carefully as what lives. */
-    int status = read_header(fd, header, path, text, size);
-    int live = !status && is_live(header);
-    if (!status)
-        status = read_blocks(fd, view, bytes_there(header, stat.st_size), path, text, size);
-    if (status) {
-        rkc_view_close(view);
-        return status;
-    }
-    if (live)
-        read_steady_image(fd, view);
-    view->live = live;
-    return 0;
-}
-
-int rkc_view_open(struct rkc_view *view, const char *path, char *text, size_t size)
-{
-    *view = (struct rkc_view){0};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int status = RKC_EFORMAT;
     if (fd < 0) {
         snprintf(text, size, "cannot open %s: %s", path, strerror(errno));
         return RKC_EIO;
     }
-    int status = read_image(fd, view, path, text, size);
+    if (fstat(fd, stat) != 0 || !S_ISREG(stat->st_mode))
+        snprintf(text, size, "%s is not an image of rankclock", path);
+    else
+        status = read_header(fd, header, path, text, size);
+    if (status == 0)
+        return fd;
     close(fd);
+    return status;
+}
+
+int rkc_view_peek(struct rkc_image_header *header, const char *path, char *text, size_t size)
+{
+    char head[RKC_HEADER_SIZE] __attribute__((aligned(RKC_UNIT)));
+    struct stat stat;
+    int fd = open_image(path, (void *)head, &stat, text, size);
+    if (fd < 0)
+        return fd;
+    close(fd);
+    memcpy(header, head, sizeof *header);
+    return 0;
+}
+
+/* What the header says is there; a file cut short gives what it has. */
+int rkc_view_open(struct rkc_view *view, const char *path, char *text, size_t size)
+{
+    char head[RKC_HEADER_SIZE] __attribute__((aligned(RKC_UNIT)));
+    struct rkc_image_header *header = (void *)head;
+    struct stat stat;
+    *view = (struct rkc_view){0};
+    int fd = open_image(path, header, &stat, text, size);
+    if (fd < 0)
+        return fd;
+    /* Asked first: what dies later is read as carefully as what lives. */
+    int live = is_live(header);
+    int status = read_blocks(fd, view, bytes_there(header, stat.st_size), path, text, size);
+    if (!status && live)
+        read_steady_image(fd, view);
+    view->live = live;
+    close(fd);
+    if (status)
+        rkc_view_close(view);
     return status;
 }

@@ -397,6 +397,9 @@ struct rkc_view {
 /* The own image, in place, once recording has stopped. */
 void rkc_view_own(struct rkc_view *view, const struct rkc_image *image);
 
+/** Read the header alone, checked as rkc_view_open does; the same statuses and `text`. */
+int rkc_view_peek(struct rkc_image_header *header, const char *path, char *text, size_t size);
+
 /** Read an image file with pread. Where the process that owns it is alive on this machine, each
  * node is read until it holds still.
  *

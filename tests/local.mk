@@ -135,6 +135,7 @@ SLOW_SH_MPI_TESTS = \
 
 # Programs for the shell tests to use: to make files and images, to look into them ...
 COMMAND_HELPERS = \
+	tests/image_copy \
 	tests/image_reader \
 	tests/make_file \
 	tests/report_file \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# LIMIT 120
+# LIMIT 240
 # Images become a file: of a run that aborted, of one that left without MPI_Finalize, with
 # ranks missing, with images that do not belong; and what is said of bad arguments.
 set -u
@@ -75,6 +75,122 @@ ok $? "images of another run, cut short or no images at all are left out, the re
 [ "$(wc -l <recover.err)" -eq 3 ] && grep -q another.rkci recover.err && grep -q cut.rkci recover.err &&
     grep -q text.rkci recover.err
 ok $? "with one line for each that names it"
+
+# --- images that do not belong, made of one that does ---
+
+image=$work/image.rkci
+copy=$top_builddir/tests/image_copy
+"$copy" -t 0 left.h5.partial/rank-0.rkci "$image"
+# world FOLDER RANK...: images of these ranks of 4
+world() {
+    folder=$1
+    shift
+    mkdir "$folder"
+    for rank in "$@"; do
+        "$copy" -s 4 -r "$rank" "$image" "$folder/rank-$rank.rkci"
+    done
+}
+# recover FOLDER: its file is FOLDER.h5; the status, what was said and how many lines of complaint
+recover() {
+    timeout 60 "$RKC_COMMAND" recover "$1" -o "$1.h5" >recover.out 2>recover.err
+    echo "$? $(cat recover.out), $(wc -l <recover.err)"
+}
+said() { # PATTERN
+    grep -c "^rankclock: $1\$" recover.err
+}
+
+world twice 0 1 2 3
+"$copy" -s 4 -r 1 -c 1000000 "$image" twice/later.rkci
+"$copy" -s 4 -r 2 "$image" twice/same.rkci
+is "$(recover twice)" "1 twice.h5: 4 of 4 ranks, PARTIAL, 2" "of two images of a rank one is taken"
+is "$(said 'twice/rank-1.rkci is left out: twice/later.rkci is of rank 1, too, and was written to longer')" 1 \
+    "that which was written to longer, and this is said"
+is "$(said 'twice/same.rkci is left out: twice/rank-2.rkci is of rank 2, too, and comes first')" 1 \
+    "else the first"
+
+world sizes 0 1 2
+"$copy" -s 2000000000 -r 3 "$image" sizes/more.rkci
+"$copy" -s 4 -r 4 "$image" sizes/beyond.rkci
+is "$(recover sizes)" "1 sizes.h5: 3 of 4 ranks, PARTIAL, 2" "the size of the world is what most images say"
+is "$(said 'sizes/more.rkci is left out: it says that it is rank 3 of 2000000000, most images are of 4 ranks') \
+$(said 'sizes/beyond.rkci is left out: it says that it is rank 4 of 4, most images are of 4 ranks')" "1 1" \
+    "the others are left out"
+
+world kinds 0 1 2 3
+"$copy" -l 2 "$image" kinds/layout.rkci
+"$copy" -i "$(printf 'other\n\033[2J')" -r 0 "$image" kinds/run.rkci
+mkfifo kinds/fifo.rkci
+mkdir kinds/folder.rkci
+ln -s /dev/zero kinds/device.rkci
+ln -s nowhere kinds/nowhere.rkci
+: >kinds/empty.rkci
+is "$(recover kinds)" "1 kinds.h5: 4 of 4 ranks, PARTIAL, 7" \
+    "what is no image, or of another version or run, is left out with a line for each"
+is "$(sort recover.err)" "rankclock: cannot open kinds/nowhere.rkci: No such file or directory
+rankclock: kinds/device.rkci is not an image of rankclock
+rankclock: kinds/empty.rkci is too short to be an image of rankclock
+rankclock: kinds/fifo.rkci is not an image of rankclock
+rankclock: kinds/folder.rkci is not an image of rankclock
+rankclock: kinds/layout.rkci was written by another version of rankclock (layout 2, this one reads 3)
+rankclock: kinds/run.rkci is left out: of run other??[2J, most images are of run $(
+    "$RKC_COMMAND" info kinds.h5 | sed -n 's/^  run_id  *//p')" "which says why, and no command to the terminal"
+for what in fifo folder device; do
+    timeout 60 "$RKC_COMMAND" recover "kinds/$what.rkci" -o none.h5 >recover.out 2>recover.err
+    [ $? -eq 2 ] && [ "$(wc -l <recover.err)" -le 2 ] && [ ! -e none.h5 ]
+    ok $? "a $what alone gives status 2 and no file" recover.err
+done
+
+world unknown 0 2 3
+"$copy" -s -1 -r -1 "$image" unknown/pid-7.rkci
+is "$(recover unknown)" "0 unknown.h5: 4 of 4 ranks, PARTIAL, 1" "an image that does not know its rank is used"
+is "$(said 'unknown/pid-7.rkci does not know its rank: it counts as rank 1, of which there is nothing else')" 1 \
+    "as one that is missing, which is said"
+mkdir pids
+for pid in 7 8 9; do
+    "$copy" -s -1 -r -1 -p $pid "$image" pids/pid-$pid.rkci
+done
+is "$(recover pids)" "0 pids.h5: 3 of 3 ranks, PARTIAL, 0" "where none knows, they are numbered"
+
+world spawned 0 1 2 3
+for rank in 0 1; do
+    "$copy" -w children -s 2 -r $rank "$image" spawned/child-$rank.rkci
+done
+is "$(recover spawned)" "0 spawned.h5: 4 of 4 ranks, PARTIAL
+spawned.2.h5: 2 of 2 ranks, PARTIAL, 0" "a spawned world has a file of its own"
+
+# STATE SIGNAL WORD: what the file is where rank 1 ended so and the others were finalized
+for how in '1 0 ' '0 0 , PARTIAL' '2 0 , ABORTED' '3 11 , ABORTED' '3 7 , ABORTED' '3 8 , ABORTED' \
+    '3 4 , ABORTED' '3 6 , ABORTED' '3 15 , PARTIAL' '3 2 , PARTIAL'; do
+    # shellcheck disable=SC2086 # three words
+    set -- $how
+    rm -rf ended ended.h5
+    mkdir ended
+    "$copy" -t 1 -s 2 -r 0 "$image" ended/rank-0.rkci
+    "$copy" -t "$1" -g "$2" -s 2 -r 1 "$image" ended/rank-1.rkci
+    is "$(recover ended)" "0 ended.h5: 2 of 2 ranks${3:+, }${4:-}, 0" \
+        "a rank in state $1, signal $2: ${4:-COMPLETE}"
+done
+
+mkdir full && chmod 500 full
+if [ "$(id -u)" -ne 0 ]; then
+    timeout 60 "$RKC_COMMAND" recover twice -o full/x.h5 >recover.out 2>recover.err
+    [ $? -eq 1 ] && grep -q 'full/x.h5' recover.err
+    ok $? "an output that must not be written is named, status 1" recover.err
+    chmod 000 kinds/layout.rkci
+    is "$(recover kinds | wc -l) $(grep -c 'cannot open kinds/layout.rkci: Permission denied' recover.err)" \
+        "1 1" "as is an image that must not be read"
+else
+    skip 2 "root may do all"
+fi
+
+# --- many ---
+
+mkdir many
+"$copy" -s 2000 -r 0 -n 2000 "$image" many
+rm many/rank-77.rkci many/rank-78.rkci
+is "$(recover many)" "0 many.h5: 1998 of 2000 ranks, PARTIAL, 0" "so it is with thousands"
+look many.h5 'f["/missing_ranks"][:].tolist() == [[77, 78]] and len(f["/ranks/rank"]) == 1998'
+ok $? "each has its row"
 
 for size in 4096 9000 20000 40000 70000; do
     head -c $size other.h5.partial/rank-0.rkci >"cut-$size.rkci"

@@ -1,12 +1,15 @@
-/* recover.c - the images of a run that ended early become one file.
+/* recover.c - the images of a world that ended early become one file.
  *
  * Each image is read three times, one at a time: for the call paths, for the numbers, for
- * the row of its rank. So the memory needed grows with the call paths, not with the ranks.
+ * the row of its rank. So the memory needed grows with the call paths, not with the ranks. Those of
+ * processes that are running are read once and kept: the next reading would be another one, or find
+ * the file gone. One that changes all the same is left out, and all begins anew.
  */
 #include "autoconf.h"
 
 #include "recover.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +17,20 @@
 #include <rankclock/status.h>
 
 #include "collect.h"
+#include "config.h"
+#include "finish.h"
 #include "sink/hdf5.h"
 #include "tools.h"
 
-enum { ROWS_AT_ONCE = 64, PEERS_AT_ONCE = 65536, DEFAULT_MODE = 0600 };
+enum { ROWS_AT_ONCE = 64, BYTES_AT_ONCE = 64 << 20, PEERS_AT_ONCE = 65536, DEFAULT_MODE = 0600 };
 
 struct image_file {
     const char *path;
-    int32_t rank; /* known after the first pass */
+    int32_t rank; /* -1 while it is not known */
+    int32_t size;
+    int64_t until_ticks;
+    struct rkc_view kept; /* of a running process */
+    int changed;
 };
 
 struct recovery {
@@ -29,19 +38,25 @@ struct recovery {
     size_t n_files;
     size_t refused;
     struct rkc_profile profile; /* call paths, notes, ranks */
+    uint32_t n_paths;           /* after the first pass */
     struct rkc_job job;
-    char run_id[128], world_id[128];
-    int32_t size; /* of the world */
-    int finalized, aborted;
+    struct rkc_finish_sums sums;
+    int32_t size; /* of the world; 0: no image knows it */
+    size_t finalized, aborted, running;
     struct rkc_sink *sink;
 };
 
-/* By rank; by name while the ranks are not known. */
+/* By rank, those that do not know theirs last; of several of a rank that which was written to
+ * longest first. */
 static int by_rank(const void *a, const void *b)
 {
     const struct image_file *x = a, *y = b;
+    if ((x->rank < 0) != (y->rank < 0))
+        return x->rank < 0 ? 1 : -1;
     if (x->rank != y->rank)
         return x->rank < y->rank ? -1 : 1;
+    if (x->until_ticks != y->until_ticks)
+        return x->until_ticks > y->until_ticks ? -1 : 1;
     return strcmp(x->path, y->path);
 }
 
@@ -51,7 +66,11 @@ static int by_rank(const void *a, const void *b)
 static int read_image(const struct image_file *file, struct rkc_view *view, struct rkc_local *local)
 {
     char text[RKC_SINK_TEXT_MAX] = "";
-    int status = rkc_view_open(view, file->path, text, sizeof text);
+    int status = 0;
+    if (file->kept.base)
+        *view = file->kept;
+    else
+        status = rkc_view_open(view, file->path, text, sizeof text);
     if (status) {
         rkc_tool_error("%s", text);
         return status;
@@ -59,113 +78,64 @@ static int read_image(const struct image_file *file, struct rkc_view *view, stru
     status = rkc_local_collect(local, view, file->rank);
     if (status == RKC_EFORMAT)
         rkc_tool_error("%s is damaged: no call path in it can be read", file->path);
-    if (status)
+    if (status && !file->kept.base)
         rkc_view_close(view);
     return status;
 }
 
-static void forget_image(struct rkc_view *view, struct rkc_local *local)
+static void forget_image(const struct image_file *file, struct rkc_view *view,
+                         struct rkc_local *local)
 {
     rkc_local_free(local);
-    rkc_view_close(view);
+    if (!file->kept.base)
+        rkc_view_close(view);
 }
 
-static int rank_present(const struct rkc_profile *profile, int32_t rank)
+/* Read an image once more, with the common number of each of its call paths. 0 or RKC_ENOMEM;
+ * RKC_EFORMAT where it is no longer what it was. */
+static int read_again(struct recovery *r, struct image_file *file, struct rkc_view *view,
+                      struct rkc_local *local, uint32_t **map)
 {
-    for (uint32_t i = 0; i < profile->n_ranks; i++)
-        if (rank >= profile->ranks[i].first && rank <= profile->ranks[i].last)
-            return 1;
-    return 0;
-}
-
-/* Whether an image is one of this run and not of a rank seen already. */
-static int belongs(struct recovery *r, const struct image_file *file, const struct rkc_view *view,
-                   const struct rkc_local *local)
-{
-    const struct rkc_image_header *header = (const void *)view->base;
-    if (strncmp(r->run_id, header->run_id, sizeof r->run_id - 1) != 0 ||
-        strncmp(r->world_id, header->world_id, sizeof r->world_id - 1) != 0)
-        return 0; /* choose_run has said so */
-    if (rank_present(&r->profile, local->row.rank)) {
-        rkc_tool_error("%s is left out: another image has rank %d already", file->path,
-                       local->row.rank);
-        return 0;
+    int status = read_image(file, view, local);
+    if (status == 0) {
+        struct rkc_profile bare = rkc_profile_bare(&local->paths);
+        *map = malloc((local->paths.n_paths + 1) * sizeof **map);
+        status = *map ? rkc_profile_merge(&r->profile, &bare, *map) : RKC_ENOMEM;
+        for (uint32_t i = 0; status == 0 && i < local->paths.n_paths; i++)
+            if ((*map)[i] >= r->n_paths)
+                status = RKC_EFORMAT;
+        if (status == 0 && local->row.rank != file->rank)
+            status = RKC_EFORMAT;
+        if (status == RKC_EFORMAT)
+            rkc_tool_error("%s is left out: it changed while it was read", file->path);
+        if (status) {
+            free(*map);
+            forget_image(file, view, local);
+        }
     }
-    return 1;
-}
-
-struct run_count {
-    char run_id[128], world_id[128];
-    const char *first; /* path */
-    size_t images;
-};
-
-/* Count an image for its run; `runs` has room for one more. */
-static void count_run(struct run_count *runs, size_t *n, const struct rkc_image_header *header,
-                      const char *path)
-{
-    size_t i = 0;
-    struct run_count *added = &runs[*n];
-    memcpy(added->run_id, header->run_id, sizeof added->run_id - 1);
-    memcpy(added->world_id, header->world_id, sizeof added->world_id - 1);
-    while (strcmp(runs[i].run_id, added->run_id) != 0 ||
-           strcmp(runs[i].world_id, added->world_id) != 0)
-        i++;
-    if (runs[i].images++ == 0)
-        runs[i].first = path;
-    *n += i == *n;
-}
-
-/* Images of other runs may be many, where all that a user left on a node lies in one folder. */
-static void say_others(const struct run_count *runs, size_t n, size_t chosen)
-{
-    for (size_t i = 0; i < n; i++) {
-        char more[64] = "";
-        if (i == chosen)
-            continue;
-        if (runs[i].images > 1)
-            snprintf(more, sizeof more, " and %zu more", runs[i].images - 1);
-        rkc_tool_error("%s%s left out: of run %s, most images are of run %s", runs[i].first,
-                       more[0] ? more : " is", runs[i].run_id, runs[chosen].run_id);
+    if (status && status != RKC_ENOMEM) {
+        file->changed = 1;
+        return RKC_EFORMAT;
     }
+    return status;
 }
 
-/* Which run to recover: the one that most images are of. */
-static int choose_run(struct recovery *r)
+/* Whether a program does not survive it by its own fault; others are somebody's wish. */
+static int is_fault(int signal)
 {
-    struct run_count *runs = calloc(r->n_files + 1, sizeof *runs);
-    size_t n = 0, most = 0;
-    if (!runs)
-        return RKC_ENOMEM;
-    for (size_t i = 0; i < r->n_files; i++) {
-        char text[RKC_SINK_TEXT_MAX];
-        struct rkc_view view;
-        if (rkc_view_open(&view, r->files[i].path, text, sizeof text) != 0)
-            continue;
-        count_run(runs, &n, (const void *)view.base, r->files[i].path);
-        rkc_view_close(&view);
-    }
-    for (size_t i = 1; i < n; i++)
-        most = runs[i].images > runs[most].images ? i : most;
-    memcpy(r->run_id, runs[most].run_id, sizeof r->run_id);
-    memcpy(r->world_id, runs[most].world_id, sizeof r->world_id);
-    say_others(runs, n, most);
-    free(runs);
-    return 0;
+    return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL ||
+           signal == SIGABRT || signal == SIGSYS || signal == SIGTRAP;
 }
 
-static int take_facts(struct recovery *r, const struct rkc_local *local, int first)
+static int take_facts(struct recovery *r, const struct rkc_local *local)
 {
     const struct rkc_rank_row *row = &local->row;
-    if (first || row->start_unix_ns < r->job.start_unix_ns)
-        r->job.start_unix_ns = row->start_unix_ns;
-    if (first || row->wall_ns > r->job.wall_ns)
-        r->job.wall_ns = row->wall_ns;
-    r->job.overhead_ns = (first ? 0 : r->job.overhead_ns) + row->overhead_ns;
-    r->job.metrics |= local->metrics;
-    r->job.device_uses += row->n_devices;
+    struct rkc_finish_sums sums = rkc_finish_sums_of(row, local->metrics);
+    rkc_finish_sums_add(&r->sums, &sums);
     r->finalized += row->state == RKC_STATE_FINALIZED;
-    r->aborted += row->state == RKC_STATE_ABORTED || row->state == RKC_STATE_SIGNAL;
+    r->aborted += row->state == RKC_STATE_ABORTED ||
+                  (row->state == RKC_STATE_SIGNAL && is_fault(row->signal));
+    r->running += local->view->live != 0;
     for (uint32_t i = 0; i < local->job.n_facts; i++)
         if (!rkc_job_get(&r->job, local->job.facts[i].key) &&
             rkc_job_set(&r->job, local->job.facts[i].key, local->job.facts[i].value) != 0)
@@ -173,74 +143,153 @@ static int take_facts(struct recovery *r, const struct rkc_local *local, int fir
     return 0;
 }
 
+/* ---- which images ---- */
+
+static void leave_out(struct recovery *r, struct image_file *file)
+{
+    rkc_view_close(&file->kept);
+    r->refused++;
+}
+
+/* The size of the world, as most images have it; of equal numbers the larger. */
+static int32_t world_size(const struct recovery *r)
+{
+    int32_t size = 0;
+    size_t most = 0;
+    for (size_t i = 0; i < r->n_files; i++) {
+        size_t votes = 0;
+        int32_t here = r->files[i].size;
+        if (here <= 0 || here == size)
+            continue;
+        for (size_t k = 0; k < r->n_files; k++)
+            votes += r->files[k].size == here;
+        if (votes > most || (votes == most && here > size)) {
+            most = votes;
+            size = here;
+        }
+    }
+    return size;
+}
+
+/* Drop those that say they are of another world than most say. */
+static void check_sizes(struct recovery *r)
+{
+    size_t kept = 0;
+    r->size = world_size(r);
+    for (size_t i = 0; i < r->n_files; i++) {
+        struct image_file *file = &r->files[i];
+        if (r->size > 0 && file->rank >= 0 && (file->rank >= r->size || file->size != r->size)) {
+            rkc_tool_error("%s is left out: it says that it is rank %d of %d, most images are of "
+                           "%d ranks",
+                           file->path, file->rank, file->size, r->size);
+            leave_out(r, file);
+        } else {
+            r->files[kept++] = *file;
+        }
+    }
+    r->n_files = kept;
+}
+
+/* A process that ended in or before MPI_Init does not know its rank: it gets the lowest number that
+ * no image has. */
+static int32_t free_rank(const struct recovery *r)
+{
+    const struct rkc_rank_range *ranks = r->profile.ranks;
+    return r->profile.n_ranks == 0 || ranks[0].first > 0 ? 0 : ranks[0].last + 1;
+}
+
 /* ---- three passes ---- */
+
+/* Whether an image that meanwhile knows its rank has one that another has, or that cannot be. */
+static int is_taken(const struct recovery *r, const struct image_file *file,
+                    const struct rkc_local *local)
+{
+    int32_t rank = local->row.rank;
+    int taken = r->size > 0 && rank >= r->size && rank != file->rank;
+    for (uint32_t i = 0; i < r->profile.n_ranks; i++)
+        taken |= rank >= r->profile.ranks[i].first && rank <= r->profile.ranks[i].last;
+    if (taken)
+        rkc_tool_error("%s is left out: it says that it is rank %d, %s", file->path, rank,
+                       rank < r->size || r->size <= 0 ? "of which there is another image"
+                                                      : "which its world does not have");
+    return taken;
+}
+
+/* Add an image that could be read to the profile. */
+static int add_image(struct recovery *r, struct image_file *file, const struct rkc_view *view,
+                     const struct rkc_local *local)
+{
+    int status = take_facts(r, local);
+    if (!status)
+        status = rkc_profile_merge(&r->profile, &local->paths, NULL);
+    file->rank = local->row.rank;
+    if (!status && view->live)
+        file->kept = *view;
+    return status;
+}
 
 /* Number the call paths and drop the files that cannot be used. */
 static int first_pass(struct recovery *r)
 {
     size_t kept = 0;
+    int status = 0;
     qsort(r->files, r->n_files, sizeof *r->files, by_rank);
-    int status = choose_run(r);
     for (size_t i = 0; i < r->n_files; i++) {
         struct image_file file = r->files[i];
         struct rkc_view view;
         struct rkc_local local;
-        if (!status)
-            file.rank = (int32_t)kept; /* of an image that does not know it */
+        if (!status && kept > 0 && file.rank >= 0 && file.rank == r->files[kept - 1].rank) {
+            rkc_tool_error("%s is left out: %s is of rank %d, too, and %s", file.path,
+                           r->files[kept - 1].path, file.rank,
+                           r->files[kept - 1].until_ticks > file.until_ticks
+                               ? "was written to longer"
+                               : "comes first");
+            leave_out(r, &file);
+            continue;
+        }
+        if (file.rank < 0) {
+            file.rank = free_rank(r);
+            if (!status && r->size > 0)
+                rkc_tool_error("%s does not know its rank: it counts as rank %d, of which there is "
+                               "nothing else",
+                               file.path, file.rank);
+        }
         int bad = status ? status : read_image(&file, &view, &local);
         if (bad == RKC_ENOMEM)
             status = bad;
         if (bad) {
-            r->refused++;
+            leave_out(r, &file);
             continue;
         }
-        if (belongs(r, &file, &view, &local)) {
-            int32_t size = atomic_load(&((const struct rkc_image_header *)view.base)->size);
-            r->size = size > r->size ? size : r->size;
-            file.rank = local.row.rank;
-            status = take_facts(r, &local, kept == 0);
-            if (!status)
-                status = rkc_profile_merge(&r->profile, &local.paths, NULL);
-            r->files[kept++] = file;
-        } else {
-            r->refused++;
+        if (is_taken(r, &file, &local)) {
+            forget_image(&file, &view, &local);
+            leave_out(r, &file);
+            continue;
         }
-        forget_image(&view, &local);
+        status = add_image(r, &file, &view, &local);
+        forget_image(&file, &view, &local);
+        r->files[kept++] = file;
     }
     r->n_files = kept;
+    r->n_paths = r->profile.n_paths;
     qsort(r->files, kept, sizeof *r->files, by_rank);
     return status;
-}
-
-/* The common number of each of an image's call paths. Merging adds none that is new. */
-static uint32_t *map_paths(struct recovery *r, const struct rkc_local *local)
-{
-    uint32_t *map = malloc((local->paths.n_paths + 1) * sizeof *map);
-    struct rkc_profile bare = rkc_profile_bare(&local->paths);
-    if (map && rkc_profile_merge(&r->profile, &bare, map) != 0) {
-        free(map);
-        return NULL;
-    }
-    return map;
 }
 
 static int second_pass(struct recovery *r)
 {
     struct rkc_numbers numbers;
-    int status = rkc_numbers_init(&numbers, 0, r->profile.n_paths);
+    int status = rkc_numbers_init(&numbers, 0, r->n_paths);
     for (size_t i = 0; i < r->n_files && !status; i++) {
         struct rkc_view view;
         struct rkc_local local;
-        status = read_image(&r->files[i], &view, &local);
+        uint32_t *map;
+        status = read_again(r, &r->files[i], &view, &local, &map);
         if (status)
             break;
-        uint32_t *map = map_paths(r, &local);
-        if (map)
-            rkc_local_add(&local, map, &numbers);
-        else
-            status = RKC_ENOMEM;
+        rkc_local_add(&local, map, &numbers);
         free(map);
-        forget_image(&view, &local);
+        forget_image(&r->files[i], &view, &local);
     }
     if (!status)
         status = r->sink->ops->numbers(r->sink, &numbers);
@@ -248,13 +297,13 @@ static int second_pass(struct recovery *r)
     return status;
 }
 
-/* A block of rows on its way to the sink; values lie ROWS_AT_ONCE ranks apart while it grows. */
+/* A block of rows on its way to the sink; values lie `room` ranks apart while it grows. */
 struct block {
     struct rkc_rank_row *rows;
     int64_t *values;
     struct rkc_rank_device *devices;
     struct rkc_rank_peer *peers;
-    size_t n, n_devices, n_peers, cap_peers;
+    size_t n, room, n_devices, n_peers, cap_peers;
 };
 
 static int add_peers(struct block *block, const struct rkc_local *local)
@@ -274,23 +323,22 @@ static int add_peers(struct block *block, const struct rkc_local *local)
 }
 
 /* Put one rank into a block of rows. */
-static int add_row(struct recovery *r, const struct image_file *file, struct block *block)
+static int add_row(struct recovery *r, struct image_file *file, struct block *block)
 {
     struct rkc_view view;
     struct rkc_local local;
-    int status = read_image(file, &view, &local);
+    uint32_t *map;
+    int status = read_again(r, file, &view, &local, &map);
     if (status)
         return status;
-    size_t paths = r->profile.n_paths;
-    uint32_t *map = map_paths(r, &local);
-    status = map ? add_peers(block, &local) : RKC_ENOMEM;
+    status = add_peers(block, &local);
     if (!status) {
         struct rkc_rank_row *row = &block->rows[block->n];
         *row = rkc_local_rank(&local);
         if (row->open_path != RKC_NO_PATH)
             row->open_path = map[row->open_path];
-        rkc_local_row(&local, map, r->job.row_metrics, r->profile.n_paths, ROWS_AT_ONCE * paths,
-                      block->values + block->n * paths);
+        rkc_local_row(&local, map, r->job.row_metrics, r->n_paths, block->room * r->n_paths,
+                      block->values + block->n * r->n_paths);
         if (row->n_devices > 0)
             memcpy(block->devices + block->n_devices, local.devices,
                    (size_t)row->n_devices * sizeof *local.devices);
@@ -298,17 +346,17 @@ static int add_row(struct recovery *r, const struct image_file *file, struct blo
         block->n++;
     }
     free(map);
-    forget_image(&view, &local);
+    forget_image(file, &view, &local);
     return status;
 }
 
 /* Hand a block to the sink and begin another. */
 static int send_block(struct recovery *r, struct block *block)
 {
-    size_t paths = r->profile.n_paths, metrics = (size_t)__builtin_popcount(r->job.row_metrics);
-    for (size_t metric = 1; metric < metrics && block->n < ROWS_AT_ONCE; metric++)
+    size_t paths = r->n_paths, metrics = (size_t)__builtin_popcount(r->job.row_metrics);
+    for (size_t metric = 1; metric < metrics && block->n < block->room; metric++)
         memmove(block->values + metric * block->n * paths,
-                block->values + metric * ROWS_AT_ONCE * paths,
+                block->values + metric * block->room * paths,
                 block->n * paths * sizeof *block->values);
     struct rkc_rows rows = {.n_ranks = (uint32_t)block->n,
                             .n_paths = (uint32_t)paths,
@@ -320,17 +368,25 @@ static int send_block(struct recovery *r, struct block *block)
     return r->sink->ops->rows(r->sink, &rows);
 }
 
+/* As many as have room in BYTES_AT_ONCE, but one. */
+static size_t rows_at_once(const struct recovery *r)
+{
+    size_t row = sizeof(int64_t) * r->n_paths * (size_t)__builtin_popcount(r->job.row_metrics);
+    size_t rows = row > 0 ? BYTES_AT_ONCE / row : ROWS_AT_ONCE;
+    return rows < 1 ? 1 : rows < ROWS_AT_ONCE ? rows : ROWS_AT_ONCE;
+}
+
 static int third_pass(struct recovery *r)
 {
-    size_t paths = r->profile.n_paths, metrics = (size_t)__builtin_popcount(r->job.row_metrics);
-    struct block block = {
-        .rows = calloc(ROWS_AT_ONCE, sizeof *block.rows),
-        .values = calloc(ROWS_AT_ONCE * (metrics * paths + 1), sizeof *block.values),
-        .devices = calloc(ROWS_AT_ONCE * RKC_RANK_DEVICES_MAX, sizeof *block.devices)};
+    size_t metrics = (size_t)__builtin_popcount(r->job.row_metrics), room = rows_at_once(r);
+    struct block block = {.room = room,
+                          .rows = calloc(room, sizeof *block.rows),
+                          .values = calloc(room * (metrics * r->n_paths + 1), sizeof *block.values),
+                          .devices = calloc(room * RKC_RANK_DEVICES_MAX, sizeof *block.devices)};
     int status = block.rows && block.values && block.devices ? 0 : RKC_ENOMEM;
     for (size_t i = 0; i < r->n_files && !status; i++) {
         status = add_row(r, &r->files[i], &block);
-        int full = block.n == ROWS_AT_ONCE || block.n_peers >= PEERS_AT_ONCE;
+        int full = block.n == room || block.n_peers >= PEERS_AT_ONCE;
         if (!status && (full || i + 1 == r->n_files))
             status = send_block(r, &block);
     }
@@ -359,27 +415,46 @@ static struct rkc_rank_range *missing_ranks(const struct recovery *r, uint32_t *
     return missing;
 }
 
-static int write_file(struct recovery *r, const char *output, struct rkc_recovered *recovered)
+static enum rkc_file_status file_status(const struct recovery *r, uint32_t n_missing)
 {
-    char text[RKC_SINK_TEXT_MAX] = "";
-    uint32_t n_missing;
-    struct rkc_rank_range *missing = missing_ranks(r, &n_missing);
-    enum rkc_file_status state = RKC_FILE_PARTIAL;
-    int status = missing ? rkc_sink_hdf5_open(output, DEFAULT_MODE, &r->sink, text) : RKC_ENOMEM;
-    if (!status)
-        status = r->sink->ops->job(r->sink, &r->job);
+    if (r->aborted > 0)
+        return RKC_FILE_ABORTED;
+    return n_missing == 0 && r->finalized == r->n_files ? RKC_FILE_COMPLETE : RKC_FILE_PARTIAL;
+}
+
+/* Send all to the sink. 0, RKC_EFORMAT where an image changed, or another status. */
+static int fill_file(struct recovery *r, const struct rkc_rank_range *missing, uint32_t n_missing,
+                     char text[RKC_SINK_TEXT_MAX])
+{
+    int status = r->sink->ops->job(r->sink, &r->job);
     if (!status)
         status = r->sink->ops->profile(r->sink, &r->profile);
     if (!status)
         status = second_pass(r);
     if (!status)
         status = third_pass(r);
-    if (r->aborted)
-        state = RKC_FILE_ABORTED;
-    else if (n_missing == 0 && r->finalized == (int)r->n_files)
-        state = RKC_FILE_COMPLETE;
     if (!status)
-        status = r->sink->ops->finish(r->sink, state, missing, n_missing, text);
+        status = r->sink->ops->finish(r->sink, file_status(r, n_missing), missing, n_missing, text);
+    return status;
+}
+
+static int any_changed(const struct recovery *r)
+{
+    for (size_t i = 0; i < r->n_files; i++)
+        if (r->files[i].changed)
+            return 1;
+    return 0;
+}
+
+/* 0, or a status after a message unless an image changed. */
+static int write_file(struct recovery *r, const char *output, struct rkc_recovered *recovered)
+{
+    char text[RKC_SINK_TEXT_MAX] = "";
+    uint32_t n_missing;
+    struct rkc_rank_range *missing = missing_ranks(r, &n_missing);
+    int status = missing ? rkc_sink_hdf5_open(output, DEFAULT_MODE, &r->sink, text) : RKC_ENOMEM;
+    if (!status)
+        status = fill_file(r, missing, n_missing, text);
     if (r->sink) {
         struct rkc_sink_hdf5_report report;
         rkc_sink_hdf5_report(r->sink, &report);
@@ -388,43 +463,67 @@ static int write_file(struct recovery *r, const char *output, struct rkc_recover
         if (!status && report.note[0])
             rkc_tool_error("%s", report.note);
         r->sink->ops->close(r->sink);
+        r->sink = NULL;
     }
     free(missing);
     if (status) {
-        rkc_tool_error("%s", text[0] ? text : rkc_strerror(status));
-        return RKC_EXIT_FAILED;
+        if (!any_changed(r))
+            rkc_tool_error("%s", text[0] ? text : rkc_strerror(status));
+        return status;
     }
     text[strcspn(text, "\t\n")] = 0;
     snprintf(recovered->path, sizeof recovered->path, "%s", text);
     recovered->ranks = r->n_files;
     recovered->size = r->size;
-    recovered->status = state;
-    recovered->refused = r->refused;
-    return r->refused ? RKC_EXIT_FAILED : RKC_EXIT_OK;
+    recovered->status = file_status(r, n_missing);
+    return 0;
 }
 
+/* Once through. 0, or a status after a message unless an image changed. */
 static int recover(struct recovery *r, const char *output, struct rkc_recovered *recovered)
 {
     int status = first_pass(r);
     if (status) {
         rkc_tool_error("%s", rkc_strerror(status));
-        return RKC_EXIT_FAILED;
+        return status;
     }
     if (r->n_files == 0) {
         rkc_tool_error("no image could be used: nothing is written");
-        return RKC_EXIT_USAGE;
+        return RKC_ENOTFOUND;
     }
-    if (r->size < (int32_t)r->n_files)
-        r->size = (int32_t)r->n_files;
-    r->job.ranks = r->size;
-    r->job.row_metrics = r->job.metrics;
-    if (rkc_job_set(&r->job, "per_rank_rows", "all") != 0)
-        return RKC_EXIT_FAILED;
+    int32_t ranks = r->files[r->n_files - 1].rank + 1;
+    r->size = r->size > ranks ? r->size : ranks;
+    status = rkc_finish_job(&r->job, &r->sums, RKC_ROWS_AUTO, r->size, r->n_paths);
+    if (status) {
+        rkc_tool_error("%s", rkc_strerror(status));
+        return status;
+    }
     return write_file(r, output, recovered);
 }
 
-int rkc_recover(const char *const paths[], size_t n, const char *output,
-                struct rkc_recovered *recovered)
+static void begin(struct recovery *r)
+{
+    rkc_profile_init(&r->profile, 0);
+    rkc_job_init(&r->job);
+    r->sums = (struct rkc_finish_sums){0};
+    r->finalized = r->aborted = r->running = 0;
+}
+
+static void end(struct recovery *r)
+{
+    size_t kept = 0;
+    rkc_profile_free(&r->profile);
+    rkc_job_free(&r->job);
+    for (size_t i = 0; i < r->n_files; i++)
+        if (r->files[i].changed)
+            leave_out(r, &r->files[i]);
+        else
+            r->files[kept++] = r->files[i];
+    r->n_files = kept;
+}
+
+int rkc_recover_world(struct rkc_recover_image *images, size_t n, const char *output,
+                      struct rkc_recovered *recovered)
 {
     struct recovery r = {.files = calloc(n + 1, sizeof *r.files), .n_files = n};
     *recovered = (struct rkc_recovered){.ranks = 0};
@@ -432,21 +531,32 @@ int rkc_recover(const char *const paths[], size_t n, const char *output,
         rkc_tool_error("%s", rkc_strerror(RKC_ENOMEM));
         return RKC_EXIT_FAILED;
     }
-    rkc_profile_init(&r.profile, 0);
-    rkc_job_init(&r.job);
-    r.job.metrics = 0;
     for (size_t i = 0; i < n; i++)
-        r.files[i] = (struct image_file){paths[i], -1};
-    int code = recover(&r, output, recovered);
+        r.files[i] = (struct image_file){.path = images[i].path,
+                                         .rank = images[i].rank,
+                                         .size = images[i].size,
+                                         .until_ticks = images[i].until_ticks};
+    check_sizes(&r);
+    int status, again;
+    do {
+        begin(&r);
+        status = recover(&r, output, recovered);
+        again = any_changed(&r);
+        end(&r);
+    } while (again);
+    for (size_t i = 0; i < r.n_files; i++)
+        rkc_view_close(&r.files[i].kept);
     free(r.files);
-    rkc_profile_free(&r.profile);
-    rkc_job_free(&r.job);
-    return code;
+    recovered->refused = r.refused;
+    return status == RKC_ENOTFOUND   ? RKC_EXIT_USAGE
+           : status || r.refused > 0 ? RKC_EXIT_FAILED
+                                     : RKC_EXIT_OK;
 }
 
 const char *rkc_recovered_text(const struct rkc_recovered *recovered, char text[RKC_RECOVERED_TEXT])
 {
-    static const char *const states[] = {[RKC_FILE_COMPLETE] = "", [RKC_FILE_PARTIAL] = ", PARTIAL",
+    static const char *const states[] = {[RKC_FILE_COMPLETE] = "",
+                                         [RKC_FILE_PARTIAL] = ", PARTIAL",
                                          [RKC_FILE_ABORTED] = ", ABORTED"};
     snprintf(text, RKC_RECOVERED_TEXT, "%zu of %d ranks%s", recovered->ranks, (int)recovered->size,
              states[recovered->status]);

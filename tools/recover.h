@@ -1,4 +1,8 @@
-/* recover.h - images become a result file. */
+/* recover.h - images become a result file.
+ *
+ *   rkc_recover        which of them are of one run; a file of each world of it
+ *   rkc_recover_world  the images of one world, one at a time
+ */
 #ifndef RKC_RECOVER_H
 #define RKC_RECOVER_H
 
@@ -19,17 +23,31 @@ struct rkc_recovered {
     size_t refused; /* images that could not be used */
 };
 
-/** Make one file of the images of one run and world, that which most of them are of; each other one
- * is left out with a line that says why.
+/** Make files of the images of one run, that which most of them are of: one of each of its worlds.
+ * Each other image is left out, with a line that says why.
  *
- * @return an exit status: RKC_EXIT_OK, RKC_EXIT_FAILED when some were left out or the file could
+ * @param made  called for each file that was written
+ *
+ * @return an exit status: RKC_EXIT_OK, RKC_EXIT_FAILED when some were left out or a file could
  * not be written, RKC_EXIT_USAGE when none could be used
  */
 int rkc_recover(const char *const paths[], size_t n, const char *output,
-                struct rkc_recovered *recovered);
+                void (*made)(void *context, const struct rkc_recovered *recovered), void *context);
 
 /* "3 of 4 ranks, PARTIAL". */
 const char *rkc_recovered_text(const struct rkc_recovered *recovered,
                                char text[RKC_RECOVERED_TEXT]);
+
+/* An image by its header. */
+struct rkc_recover_image {
+    const char *path;
+    int32_t rank, size;  /* -1 until known */
+    int64_t until_ticks; /* since it began */
+    size_t world;
+};
+
+/* The same for images of one world. */
+int rkc_recover_world(struct rkc_recover_image *images, size_t n, const char *output,
+                      struct rkc_recovered *recovered);
 
 #endif

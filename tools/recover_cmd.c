@@ -19,6 +19,7 @@
 #include "images.h"
 #include "recover.h"
 #include "sink/names.h"
+#include "text.h"
 
 struct request {
     const char *output, *run_id;
@@ -107,26 +108,24 @@ static int add_argument(struct paths *paths, const char *path)
     return S_ISDIR(stat_.st_mode) ? add_folder(paths, path, &stat_) : add_path(paths, path);
 }
 
-static void say_file(const struct rkc_recovered *recovered)
+static void say_file(void *context, const struct rkc_recovered *recovered)
 {
     char text[RKC_RECOVERED_TEXT];
-    if (recovered->path[0])
-        printf("%s: %s\n", recovered->path, rkc_recovered_text(recovered, text));
+    (void)context;
+    printf("%s: %s\n", recovered->path, rkc_recovered_text(recovered, text));
 }
 
 static int recover_named(const struct request *request)
 {
     struct paths paths = {.path = NULL};
-    struct rkc_recovered recovered;
     int status = 0, code = RKC_EXIT_USAGE;
     for (int i = 0; i < request->n_arguments && !status; i++)
         status = add_argument(&paths, request->arguments[i]);
     if (!status && !request->output)
         status = rkc_tool_usage("recover", "no name for the file: say", "-o FILE");
-    if (!status) {
-        code = rkc_recover((const char *const *)paths.path, paths.n, request->output, &recovered);
-        say_file(&recovered);
-    }
+    if (!status)
+        code = rkc_recover((const char *const *)paths.path, paths.n, request->output, say_file,
+                           NULL);
     free_paths(&paths);
     return code;
 }
@@ -151,14 +150,12 @@ static int find(const struct request *request, struct rkc_images *images)
 static int recover_world(const struct rkc_images *images, size_t first, size_t end,
                          const char *output)
 {
-    struct rkc_recovered recovered;
     const char **paths = calloc(end - first, sizeof *paths);
     if (!paths)
         return RKC_EXIT_FAILED;
     for (size_t i = first; i < end; i++)
         paths[i - first] = images->files[i].path;
-    int code = rkc_recover(paths, end - first, output, &recovered);
-    say_file(&recovered);
+    int code = rkc_recover(paths, end - first, output, say_file, NULL);
     free(paths);
     return code;
 }
@@ -198,9 +195,11 @@ static void list_world(const struct rkc_images *images, size_t first, size_t end
         snprintf(ranks, sizeof ranks, "%zu", end - first);
     if (n_live > 0)
         snprintf(live, sizeof live, "  (%zu still running)", n_live);
-    int folder = (int)(strrchr(file->path, '/') - file->path);
-    printf("%-32s %9s  %-20s  %-16s %.*s%s\n", file->run_id, ranks, when, file->program, folder,
-           file->path, live);
+    char id[sizeof file->run_id], program[sizeof file->program];
+    int folder = (int)(strrchr(file->path, '/') - file->path), utf8 = rkc_text_utf8();
+    rkc_text_clean(file->run_id, utf8, id, sizeof id);
+    rkc_text_clean(file->program, utf8, program, sizeof program);
+    printf("%-32s %9s  %-20s  %-16s %.*s%s\n", id, ranks, when, program, folder, file->path, live);
 }
 
 static int list(const struct rkc_images *images)

@@ -127,37 +127,48 @@ static void say_missing(const struct rkc_recovered *recovered, const char *run_i
     rkc_tool_error("and then: rankclock recover %s", shown(folder));
 }
 
-static int recover_world(const struct rkc_images *images, size_t first, size_t end,
-                         const char *folder, const char *run_id, const char *(*shown)(const char *))
+/* Whom to tell of the files made of a folder. */
+struct telling {
+    const char *folder, *run_id;
+    const char *(*shown)(const char *);
+    int written;
+};
+
+static void say_made(void *context, const struct rkc_recovered *recovered)
 {
-    char output[PATH_MAX], text[RKC_RECOVERED_TEXT];
-    struct rkc_recovered recovered;
+    struct telling *telling = context;
+    char text[RKC_RECOVERED_TEXT];
+    rkc_tool_error("wrote %s (%s) of what was saved of the run", telling->shown(recovered->path),
+                   rkc_recovered_text(recovered, text));
+    say_missing(recovered, telling->run_id, telling->folder, telling->shown);
+    telling->written++;
+}
+
+static void recover_world(const struct rkc_images *images, size_t first, size_t end,
+                          struct telling *telling)
+{
+    char output[PATH_MAX];
+    const char *folder = telling->folder;
     const char **paths = calloc(end - first, sizeof *paths);
     if (!paths)
-        return 0;
+        return;
     snprintf(output, sizeof output, "%.*s", (int)(strlen(folder) - strlen(suffix)), folder);
     for (size_t i = first; i < end; i++)
         paths[i - first] = images->files[i].path;
-    rkc_recover(paths, end - first, output, &recovered);
+    rkc_recover(paths, end - first, output, say_made, telling);
     free(paths);
-    if (!recovered.path[0])
-        return 0;
-    rkc_tool_error("wrote %s (%s) of what was saved of the run", shown(recovered.path),
-                   rkc_recovered_text(&recovered, text));
-    say_missing(&recovered, run_id, folder, shown);
-    return 1;
 }
 
 int rkc_rescue_recover(const char *folder, const char *run_id, const char *(*shown)(const char *))
 {
     struct rkc_images images = {.files = NULL};
     struct rkc_images_wanted wanted = {.run_id = run_id};
-    int written = 0;
+    struct telling telling = {.folder = folder, .run_id = run_id, .shown = shown};
     if (rkc_images_find(&images, folder, &wanted) == 0)
         for (size_t first = 0, end; first < images.n; first = end) {
             end = rkc_images_world_end(&images, first);
-            written += recover_world(&images, first, end, folder, run_id, shown);
+            recover_world(&images, first, end, &telling);
         }
     rkc_images_free(&images);
-    return written;
+    return telling.written;
 }
