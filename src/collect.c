@@ -363,17 +363,55 @@ static void take_ring(struct collector *c, const struct rkc_block *block)
     root->is_open = atomic_load_explicit(&ring->live, memory_order_acquire) != 0;
 }
 
-/* Find the nodes that are open, from the threads' roots down, and give them the time so far. The
- * row names the innermost one of the first thread that has any. */
+static uint64_t begin_of(const struct rkc_local_node *node)
+{
+    return atomic_load_explicit(&node->node->begin, memory_order_acquire);
+}
+
+/* Mark the nodes that are open, from the threads' roots down. */
+static void find_open(struct collector *c)
+{
+    for (uint32_t i = 0; i < c->local->n_nodes; i++) {
+        struct rkc_local_node *node = &c->local->nodes[i];
+        if (node->parent != UINT32_MAX)
+            node->is_open = begin_of(node) != RKC_NO_BEGIN && c->local->nodes[node->parent].is_open;
+    }
+}
+
+/* A process lived on after its clock was read last, until its last begin, and until what was visited
+ * in an open node can have been over: all that the node's visits before this one cannot have held. */
+static void find_last_instant(struct collector *c)
+{
+    struct rkc_local *local = c->local;
+    uint64_t last = local->end_ticks;
+    uint64_t *inside = calloc(local->n_nodes + 1, sizeof *inside);
+    if (!inside) {
+        c->failed = 1;
+        return;
+    }
+    for (uint32_t i = local->n_nodes; i-- > 0;) {
+        const struct rkc_local_node *node = &local->nodes[i];
+        if (node->parent != UINT32_MAX)
+            inside[node->parent] += node->ticks;
+        if (!node->is_open)
+            continue;
+        uint64_t known = inside[i] > node->ticks ? inside[i] - node->ticks : 0;
+        uint64_t until = begin_of(node) + known;
+        last = (int64_t)(until - last) > 0 ? until : last;
+    }
+    local->end_ticks = last;
+    free(inside);
+}
+
+/* Give the nodes that are open the time so far. The row names the innermost one of the first thread
+ * that has any. */
 static void add_open(struct collector *c)
 {
     const struct rkc_local_node *named = NULL;
     for (uint32_t i = 0; i < c->local->n_nodes; i++) {
         struct rkc_local_node *node = &c->local->nodes[i];
-        uint64_t begin = atomic_load_explicit(&node->node->begin, memory_order_acquire);
+        uint64_t begin = begin_of(node);
         int is_root = node->parent == UINT32_MAX;
-        if (!is_root)
-            node->is_open = begin != RKC_NO_BEGIN && c->local->nodes[node->parent].is_open;
         if (!node->is_open)
             continue;
         if (!is_root && (!named || node->root < named->root ||
@@ -428,6 +466,8 @@ static int collect(struct collector *c, int32_t rank)
     each_block(c, RKC_BLOCK_NOTE, take_note);
     each_block(c, RKC_BLOCK_THREAD, take_ring);
     each_block(c, RKC_BLOCK_DEVICE, take_device);
+    find_open(c);
+    find_last_instant(c);
     add_open(c);
     local->broken = c->broken;
     local->approximate = !image_rate(c->header);

@@ -123,6 +123,38 @@ static void test_live(void)
 
 /* ---- times ---- */
 
+/* The clock was read at 0, and never again: visits and begins tell that the process lived on. */
+static void test_last_instant(void)
+{
+    struct tree tree;
+    tree_init(&tree);
+    uint32_t a = tree_user(&tree, "a"), b = tree_user(&tree, "b"), c = tree_user(&tree, "c");
+    tree_visit(&tree, a, 100, 900);
+    tree_begin(&tree, b, 1000);
+    tree_collect(&tree, 0);
+    atomic_store(&rkc_image_header(&tree.image)->clock.ended, 0u);
+    collect_again(&tree, 0);
+    is_int(tree.local.row.wall_ns, 1000, "a process that was killed lived until its last begin");
+    tree_visit(&tree, c, 1100, 1600);
+    tree_visit(&tree, c, 1600, 1700);
+    rkc_private_fold(tree.thread);
+    for (int live = 0; live < 2; live++) {
+        collect_again(&tree, live);
+        is_int(tree.local.row.wall_ns, 1600,
+               "or until what was visited in it can have been over: 600 from 1000 on");
+    }
+    collect_again(&tree, 0);
+    is_int(local_value(&tree.local, "b", RKC_METRIC_INCLUSIVE), 600, "so long was what is open");
+    is_int(local_value(&tree.local, "", RKC_METRIC_INCLUSIVE), 1600, "and the thread");
+    tree_end(&tree, b, 1800);
+    tree_begin(&tree, b, 2000);
+    tree_visit(&tree, c, 2000, 2300);
+    collect_again(&tree, 0);
+    is_int(tree.local.row.wall_ns, 2100,
+           "in a later visit what was inside the earlier ones is not taken for more of it");
+    tree_free(&tree);
+}
+
 static void test_rate(void)
 {
     struct tree tree;
@@ -150,14 +182,14 @@ static void test_rate(void)
     is_int(local_notes(local, RKC_NOTE_APPROXIMATE, NULL), 0, "two pairs make a clock");
 
     atomic_store(&header->clock.ended, 0u);
-    header->clock.pair[2] = (struct rkc_clock_pair){3000, 1500, 0};
-    header->clock.pair[1] = (struct rkc_clock_pair){6000, 2000, 0};
+    header->clock.pair[2] = (struct rkc_clock_pair){9000, 4500, 0};
+    header->clock.pair[1] = (struct rkc_clock_pair){12000, 5000, 0};
     atomic_store(&header->clock.n, 2u);
     collect_again(&tree, 0);
-    is_int(local->row.wall_ns, 1500, "without an end the pair published last is the end");
+    is_int(local->row.wall_ns, 4500, "without an end the pair published last is the end");
     atomic_store(&header->clock.n, 3u);
     collect_again(&tree, 0);
-    is_int(local->row.wall_ns, 2000, "in either slot");
+    is_int(local->row.wall_ns, 5000, "in either slot");
     atomic_store(&header->clock.n, 1u);
     collect_again(&tree, 0);
     is_int(local_notes(local, RKC_NOTE_APPROXIMATE, NULL), 1, "one pair alone is approximate");
@@ -560,6 +592,7 @@ int main(void)
     test_instants();
     test_half_folded();
     test_live();
+    test_last_instant();
     test_rate();
     test_mpi();
     test_device_times();
