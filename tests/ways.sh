@@ -140,6 +140,44 @@ world.Allreduce([one, MPI.DOUBLE], [total, MPI.DOUBLE])
 world.Barrier()
 sys.stdout.write(f"{rank} {list(total)}\n")
 END
+# Threads with messages of their own; and objects that Python packs.
+cat >threads.py <<'END'
+import sys
+import threading
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+rank, peer = world.rank, 1 - world.rank
+comms = [world.Dup() for _ in range(4)]
+failures = []
+
+def work(thread):
+    comm, data, got = comms[thread], bytearray([thread] * 100), bytearray(100)
+    for i in range(25):
+        request = comm.Irecv([got, 100, MPI.BYTE], source=peer)
+        comm.Send([data, 10 * (thread + 1), MPI.BYTE], dest=peer)
+        request.Wait()
+        if got[0] != thread:
+            failures.append(thread)
+        comm.Allreduce(MPI.IN_PLACE, [data, 4, MPI.BYTE], op=MPI.MAX)
+
+threads = [threading.Thread(target=work, args=(thread,)) for thread in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+thing = {"name": "x" * 5000, "list": list(range(100))}
+for i in range(3):
+    if rank == 0:
+        world.ssend(thing, dest=peer, tag=i)
+        same = world.recv(source=peer, tag=i) == thing
+    else:
+        same = world.recv(source=peer, tag=i) == thing
+        world.ssend(thing, dest=peer, tag=i)
+world.Barrier()
+multiple = MPI.Query_thread() == MPI.THREAD_MULTIPLE
+packed = len(MPI.pickle.dumps(thing))
+sys.stdout.write(f"{rank} {multiple} {failures} {same} {packed}\n")
+END
 cat >version.c <<'END'
 #include <mpi.h>
 #include <stdio.h>
@@ -156,13 +194,21 @@ build "$MPICC" version version.c || bail "cannot build version.c: $(cat cc.log)"
 ask='import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; print(MPI.Get_library_version())'
 of_python=$("$python" -B -c "$ask" 2>/dev/null)
 if [ -z "$of_python" ]; then
-    skip 5 "no mpi4py"
+    skip 11 "no mpi4py"
 elif [ "$(./version | head -n 1)" != "$(echo "$of_python" | head -n 1)" ]; then
-    skip 5 "mpi4py is built for another MPI: $(echo "$of_python" | head -n 1)"
+    skip 11 "mpi4py is built for another MPI: $(echo "$of_python" | head -n 1)"
 else
     both "Python" "$python" -B script.py
     counted "Init_thread Send Recv Isend Irecv Wait Allreduce Barrier Finalize" \
         "2/0/0 12/960/0 12/0/960 8/320/0 8/0/320 16/0/0 2/48/48 2/0/0 2/0/0"
+
+    both "Python's threads and objects" "$python" -B threads.py
+    packed=$(awk 'NR == 1 { print $NF }' plain)
+    is "$(sort plain)" "0 True [] True $packed
+1 True [] True $packed" "$what: the threads may call MPI at once, and get what is theirs"
+    # 25 rounds in each of 4 threads of 2 ranks, with 10, 20, 30 and 40 bytes; and 3 objects.
+    counted "Send Irecv Wait Allreduce Ssend Mrecv Mprobe Recv" \
+        "200/5000/0 200/0/5000 200/0/0 200/800/800 6/$((6 * packed))/0 6/0/$((6 * packed)) 6/0/0 0/0/0"
 fi
 
 finish
