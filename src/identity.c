@@ -1,5 +1,5 @@
-/* identity.c - under mpirun inside a Slurm job only the job's id is to be believed: step and
- * rank variables describe the launcher's own step. */
+/* identity.c - under mpirun or hydra inside a Slurm job only the job's id is to be believed: step
+ * and rank variables describe the launcher's own step. */
 #include "autoconf.h"
 
 #include "identity.h"
@@ -92,7 +92,8 @@ static void read_hydra(char *launch, size_t launch_size, char *group, size_t gro
     }
 }
 
-static void read_job(void)
+/* `launch`: hydra's, or "". */
+static void read_job(const char *launch)
 {
     const char *array = variable("SLURM_ARRAY_JOB_ID"), *task = variable("SLURM_ARRAY_TASK_ID");
     const char *restart = variable("SLURM_RESTART_COUNT"), *id = variable("SLURM_JOB_ID");
@@ -102,19 +103,18 @@ static void read_job(void)
     } else {
         snprintf(self.job, sizeof self.job, "%.60s", id);
     }
-    if (!*variable("OMPI_COMM_WORLD_SIZE"))
+    if (!*variable("OMPI_COMM_WORLD_SIZE") && !*launch)
         snprintf(self.step, sizeof self.step, "%.30s", variable("SLURM_STEP_ID"));
     if (*restart && strcmp(restart, "0") != 0)
         snprintf(self.restart, sizeof self.restart, "r%.12s", restart);
 }
 
-static void read_run(const char *given)
+static void read_run(const char *given, const char *launch, const char *group)
 {
-    char launch[64] = "", group[32] = "", own[64];
+    char own[64];
     const char *namespace = variable("PMIX_NAMESPACE"), *id = given;
     char step[128] = "";
     snprintf(own, sizeof own, "%d-%lld", (int)getpid(), (long long)rkc_clock_unix_ns());
-    read_hydra(launch, sizeof launch, group, sizeof group);
     if (*variable("SLURM_JOB_ID") && self.step[0])
         snprintf(step, sizeof step, "%.60s.%s", variable("SLURM_JOB_ID"), self.step);
     if (!*id)
@@ -137,8 +137,10 @@ void rkc_identity_read(const char *run_id, int command)
     read_boot_id(self.boot_id, sizeof self.boot_id);
     gethostname(self.host, sizeof self.host - 1);
     read_command(command);
-    read_job();
-    read_run(run_id);
+    char launch[64] = "", group[32] = "";
+    read_hydra(launch, sizeof launch, group, sizeof group);
+    read_job(launch);
+    read_run(run_id, launch, group);
 }
 
 int rkc_identity_speaks(void)

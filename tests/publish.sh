@@ -85,6 +85,12 @@ done
 no_faults "each of which is complete"
 rm -f out/*
 
+start 100 2 LD_PRELOAD="$library" SLURM_JOB_ID=77 SLURM_STEP_ID=4 "$ending" finalize >stdout 2>stderr
+"$RKC_COMMAND" info out/run.h5 >info 2>&1
+is "$(sed -n 's/^ *job_\(id\|step\) */\1 /p' info)" "id 77" \
+    "within a job a launcher's ranks know its number, and do not take the launcher's step for theirs"
+rm -f out/*
+
 # --- file systems without links ---
 
 no_links=link:1
