@@ -363,6 +363,11 @@ static void take_ring(struct collector *c, const struct rkc_block *block)
     root->is_open = atomic_load_explicit(&ring->live, memory_order_acquire) != 0;
 }
 
+static int is_root(const struct rkc_local_node *node)
+{
+    return node->parent == UINT32_MAX;
+}
+
 static uint64_t begin_of(const struct rkc_local_node *node)
 {
     return atomic_load_explicit(&node->node->begin, memory_order_acquire);
@@ -373,25 +378,28 @@ static void find_open(struct collector *c)
 {
     for (uint32_t i = 0; i < c->local->n_nodes; i++) {
         struct rkc_local_node *node = &c->local->nodes[i];
-        if (node->parent != UINT32_MAX)
+        if (!is_root(node))
             node->is_open = begin_of(node) != RKC_NO_BEGIN && c->local->nodes[node->parent].is_open;
     }
 }
 
-/* A process lived on after its clock was read last, until its last begin, and until what was visited
- * in an open node can have been over: all that the node's visits before this one cannot have held. */
+/* A process lived on after its clock was read last, which nothing does while a rank waits in MPI: until
+ * its last begin, and until what was visited in an open node can have been over, which is all that
+ * the node's visits before this one cannot have held. */
 static void find_last_instant(struct collector *c)
 {
     struct rkc_local *local = c->local;
-    uint64_t last = local->end_ticks;
-    uint64_t *inside = calloc(local->n_nodes + 1, sizeof *inside);
+    uint64_t last = local->end_ticks, *inside;
+    if (atomic_load_explicit(&c->header->clock.ended, memory_order_acquire))
+        return;
+    inside = calloc(local->n_nodes + 1, sizeof *inside);
     if (!inside) {
         c->failed = 1;
         return;
     }
     for (uint32_t i = local->n_nodes; i-- > 0;) {
         const struct rkc_local_node *node = &local->nodes[i];
-        if (node->parent != UINT32_MAX)
+        if (!is_root(node))
             inside[node->parent] += node->ticks;
         if (!node->is_open)
             continue;
@@ -411,11 +419,11 @@ static void add_open(struct collector *c)
     for (uint32_t i = 0; i < c->local->n_nodes; i++) {
         struct rkc_local_node *node = &c->local->nodes[i];
         uint64_t begin = begin_of(node);
-        int is_root = node->parent == UINT32_MAX;
         if (!node->is_open)
             continue;
-        if (!is_root && (!named || node->root < named->root ||
-                         (node->root == named->root && node->node->depth > named->node->depth)))
+        if (!is_root(node) &&
+            (!named || node->root < named->root ||
+             (node->root == named->root && node->node->depth > named->node->depth)))
             named = node;
         int64_t ticks = (int64_t)(c->local->end_ticks - begin);
         if (!c->view->live) /* of a visit that counts one moment, is in the ring the next */

@@ -255,6 +255,13 @@ static void fill_times(struct rkc_local *local)
     int64_t wall = (int64_t)(local->end_ticks - header->clock.pair[0].ticks);
     row->wall_ns = rkc_clock_ns(wall > 0 ? (uint64_t)wall : 0, local->rate);
     row->init_ns = rkc_clock_ns(atomic_load(&header->init_ticks), local->rate);
+    if (row->init_ns > row->wall_ns)
+        row->init_ns = row->wall_ns;
+    /* Of a live image the visit of MPI_Init may be one that does not count yet. */
+    if (row->mpi_ns < row->init_ns)
+        row->mpi_ns = row->init_ns;
+    if (elsewhere_ns < row->init_ns)
+        elsewhere_ns = row->init_ns;
     row->useful_ns = row->wall_ns > elsewhere_ns ? row->wall_ns - elsewhere_ns : 0;
     row->start_unix_ns = header->clock.pair[0].unix_ns;
     row->measured_until_unix_ns = plus(row->start_unix_ns, row->wall_ns);

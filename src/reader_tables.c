@@ -119,6 +119,7 @@ static const struct {
     {RKC_RANKS_LOCAL_RANK, offsetof(struct rkc_reader_rank, local_rank)},
     {RKC_RANKS_CPU, offsetof(struct rkc_reader_rank, cpu)},
     {RKC_RANKS_THREADS, offsetof(struct rkc_reader_rank, threads)},
+    {RKC_RANKS_SIGNAL, offsetof(struct rkc_reader_rank, signal)},
     {RKC_RANKS_OPEN, offsetof(struct rkc_reader_rank, open_callpath)},
 };
 

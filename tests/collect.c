@@ -121,6 +121,35 @@ static void test_live(void)
     tree_free(&tree);
 }
 
+/* A rank that hangs in what it began after its last clock pair. */
+static void test_hanging(void)
+{
+    struct tree tree;
+    begin_visits(&tree, 1);
+    struct rkc_image_header *header = (void *)tree.image.base;
+    uint32_t b = tree_user(&tree, "b");
+    int64_t wall_ns = tree.local.row.wall_ns;
+    atomic_store(&header->clock.ended, 0);
+    tree_begin(&tree, b, header->clock.pair[0].ticks + 50000);
+    rkc_view_own(&tree.view, &tree.image);
+    for (int live = 0; live <= 1; live++) {
+        collect_again(&tree, live);
+        is_int(tree.local.row.wall_ns, 50000,
+               "measuring goes on until the last begin of an open region");
+        is_int(tree.local.row.measured_until_unix_ns - tree.local.row.start_unix_ns, 50000,
+               "so the rank's row tells");
+    }
+    atomic_store(&header->clock.ended, 1);
+    collect_again(&tree, 0);
+    is_int(tree.local.row.wall_ns, wall_ns, "or to the end that the image has");
+
+    atomic_store(&header->init_ticks, 400);
+    collect_again(&tree, 1);
+    ok(tree.local.row.mpi_ns == 400 && tree.local.row.useful_ns == wall_ns - 400,
+       "MPI_Init is no useful time, though its visit does not count yet");
+    tree_free(&tree);
+}
+
 /* ---- times ---- */
 
 /* The clock was read at 0, and never again: visits and begins tell that the process lived on. */
@@ -593,6 +622,7 @@ int main(void)
     test_half_folded();
     test_live();
     test_last_instant();
+    test_hanging();
     test_rate();
     test_mpi();
     test_device_times();

@@ -62,9 +62,10 @@ like "$(row stencil.h5 N1)" 'N1 3 region ends ignored.*(region "halo", first on 
 
 like "$(row partial.h5 rankclock)" 'PARTIAL (30/32 ranks; missing 30-31)$' \
     "a partial file says which ranks are missing, in its first line"
-is "$(row partial.h5 'AT END')" "AT END 30 ranks in step/halo/MPI_Waitall (first r0)" \
-    "and where the others were"
-like "$(row odd.h5 rankclock)" 'ABORTED (2/2 ranks; r1 got a signal)$' \
+is "$("$RKC_COMMAND" report partial.h5 | sed -n 2p)" \
+    "AT END   30 ranks in step/halo/MPI_Waitall until 22:13:21 UTC: r0-r29 on 15 nodes" \
+    "and, in the second, where the others were, and until when"
+like "$(row odd.h5 rankclock)" 'ABORTED (2/2 ranks; r1 got SIGKILL)$' \
     "an aborted one which rank died"
 like "$("$RKC_COMMAND" report odd.h5 | grep '^sampled' | tr -s ' ')" 'sampled ~0.250 12.5 0.250' \
     "a sampled region is extrapolated by visits / timed visits, and marked"
@@ -86,6 +87,27 @@ like "$(row startup.h5 W2)" "tool overhead is 5.0 % of wall" "W2: a costly tool"
 like "$(row startup.h5 W4)" "2000 messages of 96B on average cost 20.0 % of wall" \
     "W4: small messages"
 like "$(row many.h5 VERDICT)" "computation dominates: 98.9 %" "a good run is called one"
+
+# --- where the ranks were ---
+
+is "$("$RKC_COMMAND" report --where partial.h5 | sed -n '/^WHERE/,$p')" \
+    "WHERE the ranks were when measuring ended, and until when that was (UTC)
+      2  missing: nothing is known of them
+         r30-r31
+     30  in step/halo/MPI_Waitall, until 22:13:21
+         r0-r29 on 15 nodes: node000, node001, node002, node003 and 11 more" \
+    "--where: the ranks that are missing, and the others by where they were"
+is "$("$RKC_COMMAND" report --where stencil.h5 | sed -n '/^WHERE/,$p')" \
+    "WHERE the ranks were when measuring ended, and until when that was (UTC): all came to the end
+      4  finalized, until 22:13:21
+         r0-r3 on 2 nodes: node000, node001" "of a complete file that all came to the end"
+is "$("$RKC_COMMAND" report --where odd.h5 | sed -n '/^WHERE/,$p' | tail -n +2)" \
+    "      1  got SIGKILL in threads/MPI_Waitall, until 10:02:00
+         r1 on secret1
+      1  finalized, until 10:02:00
+         r0 on secret0" "what failed comes first, with its signal"
+"$RKC_COMMAND" report --where wide.h5 >out
+is "$(wc -l <out)" 7 "20,000 ranks are a few lines"
 
 # --- devices ---
 
@@ -344,6 +366,7 @@ if [ -n "$PYTHON" ]; then
     cp stencil.h5 newer.h5
     cp stencil.h5 other.h5
     cp stencil.h5 wrong.h5
+    "$top_builddir/tests/make_file" places.h5 10000 200 9999 >made || bail "cannot make places.h5"
     "$PYTHON" - <<'END' || bail "h5py failed"
 import h5py, numpy
 with h5py.File("newer.h5", "r+") as f:
@@ -352,13 +375,24 @@ with h5py.File("other.h5", "r+") as f:
     del f.attrs["rankclock_schema"]
 with h5py.File("wrong.h5", "r+") as f:
     f["callpaths/parent"][5] = 1000000
+with h5py.File("places.h5", "r+") as f:
+    f["ranks/open_callpath"][...] = numpy.arange(9999) % 150 - 1
+    f["ranks/measured_until_unix_ns"][::300] += 10**14
 END
+    "$RKC_COMMAND" report --where places.h5 >out
+    is "$(wc -l <out) $(awk 'length($0) > 100' out | wc -l) $(grep -c '[0-9] places between' out)" "38 0 1" \
+        "10,000 ranks in 150 places are one screen"
+    like "$(cat out)" '^         r1, r151, r301, r451 and 63 more on 67 nodes: node000, node075, node1050 and 64 more$' \
+        "with the first ranks and nodes of each"
+    like "$(cat out)" 'until 22:13:21 to 2023-11-16 02:00:01$' "and a day where it is another"
+    is "$("$RKC_COMMAND" report --where --all places.h5 | grep -c '^ *6[67]  ')" 150 "--all has all places"
+    is "$("$RKC_COMMAND" report places.h5 | awk 'END { print NR <= 40 }')" 1 "and the report keeps to its screen"
     refuses newer.h5 "a newer major schema"
     like "$(cat err)" 'newer' "and says so"
     refuses other.h5 "an HDF5 file of another program"
     refuses wrong.h5 "a call path whose parent is not there"
 else
-    skip 7 "no Python with h5py"
+    skip 12 "no Python with h5py"
 fi
 
 # A changed byte may do no harm, or make the file unreadable, and nothing else.

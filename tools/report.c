@@ -18,6 +18,7 @@ static int help(void)
          "\n"
          "  -r, --region NAME  one region, call path (step/halo) or MPI function in detail\n"
          "      --ranks        the ranks one by one\n"
+         "      --where        where the ranks were when measuring ended, as of a job that hangs\n"
          "      --matrix       messages and bytes by pair of ranks, by rank and by node\n"
          "  -a, --all          every row, however many\n"
          "  -w, --width N      columns of a line, 80 or more\n"
@@ -28,7 +29,7 @@ static int help(void)
 
 struct options {
     const char *file, *region, *width;
-    int ranks, matrix, all, explain, columns;
+    int ranks, where, matrix, all, explain, columns;
 };
 
 static int is_flag(const char *word, const char *name, const char *letter, int *flag)
@@ -58,6 +59,7 @@ static int parse(int argc, char **argv, struct options *options)
             return rkc_tool_usage("report", "no value after", word) + 1;
         if (!taken && !is_flag(word, "--", "--", &only_files) &&
             !is_flag(word, "--ranks", "--ranks", &options->ranks) &&
+            !is_flag(word, "--where", "--where", &options->where) &&
             !is_flag(word, "--matrix", "--matrix", &options->matrix) &&
             !is_flag(word, "--all", "-a", &options->all) &&
             !is_flag(word, "--explain", "--explain", &options->explain) &&
@@ -88,6 +90,8 @@ static int print(struct rkc_reader *reader, const struct options *options,
         status = rkc_report_print_region(&report, page, options->region);
     else if (status == 0 && options->ranks)
         rkc_report_print_ranks(&report, page);
+    else if (status == 0 && options->where)
+        rkc_report_print_where(&report, page);
     else if (status == 0 && options->matrix)
         rkc_report_print_matrix(&report, page);
     else if (status == 0)

@@ -126,11 +126,13 @@ struct rkc_report_matrix {
     double others_most;
 };
 
-/* Ranks that ended, or were last seen, in the same call path. */
-struct rkc_report_open {
-    int32_t path;
-    int64_t ranks;
-    int32_t first; /* the lowest of them */
+/* Ranks that ended, or were last seen, in the same way and call path. */
+struct rkc_report_place {
+    const struct rkc_reader_rank *rank; /* the first of them */
+    const size_t *rows;                 /* n of the table of ranks, rising */
+    size_t n;
+    int is_finalized;
+    int64_t first_ns, last_ns; /* when measuring ended: the earliest, the latest; Unix time */
 };
 
 /* One finding, by a written rule. */
@@ -156,9 +158,10 @@ struct rkc_report {
     struct rkc_report_kinds *kinds;    /* most bytes first; none where no kind was told */
     struct rkc_report_wait *waits;     /* of each call path */
     struct rkc_report_awaited *awaited; /* most time first */
-    struct rkc_report_open *open;      /* most ranks first */
+    struct rkc_report_place *places;   /* failures first, finalized ranks last; most ranks first */
+    size_t *place_rows;                /* what their rows point to */
     struct rkc_finding *findings;      /* the verdict first */
-    size_t n_regions, n_calls, n_kinds, n_awaited, n_open, n_findings;
+    size_t n_regions, n_calls, n_kinds, n_awaited, n_places, n_findings;
     int has_kinds; /* some data was not in host memory */
     int waits_are_measured; /* RANKCLOCK_MPI_SYNC: no bounds */
     size_t top[RKC_REPORT_TOP]; /* rows of regions, in the order of the tree */
@@ -183,6 +186,16 @@ int rkc_report_measure_calls(struct rkc_report *report);
 
 /* The matrix: 0, RKC_ENOMEM or RKC_EFORMAT. */
 int rkc_report_measure_matrix(struct rkc_report *report, size_t pairs);
+
+/* Where the ranks were. 0 or RKC_ENOMEM. */
+int rkc_report_measure_where(struct rkc_report *report);
+
+/* Sort texts, leave each once, and say how many that are. */
+size_t rkc_report_distinct(const char **texts, size_t n);
+
+/* Whether a rank aborted or got a signal; "aborted", "got SIGSEGV". */
+int rkc_report_is_failure(const struct rkc_reader_rank *rank);
+void rkc_report_ending(const struct rkc_reader_rank *rank, char *out, size_t size);
 
 /* A letter for a memory kind: H, P, D, M, U, "-" for none, "?" for one of a newer schema. */
 char rkc_report_kind_letter(const char *kind);
@@ -264,6 +277,9 @@ struct rkc_page {
 void rkc_report_print(const struct rkc_report *report, const struct rkc_page *page);
 void rkc_report_print_header(const struct rkc_report *report, const struct rkc_page *page);
 void rkc_report_print_ranks(const struct rkc_report *report, const struct rkc_page *page);
+void rkc_report_print_where(const struct rkc_report *report, const struct rkc_page *page);
+/* The ranks that did not come to the end, in a few lines; nothing if there are none. */
+void rkc_report_print_at_end(const struct rkc_report *report, const struct rkc_page *page);
 /* The table of regions, of at most `rows` rows. */
 void rkc_report_print_regions(const struct rkc_report *report, const struct rkc_page *page,
                               size_t rows);

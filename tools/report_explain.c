@@ -22,9 +22,11 @@ static const char *const paragraphs[][2] = {
      "ranks of its time, by the thread of the rank with most of it."},
     {"-", "not measured, or meaningless; never 0."},
     {"status",
-     "COMPLETE: every rank finalized. ABORTED: one aborted or got a fatal signal. PARTIAL: ranks "
+     "COMPLETE: every rank finalized. ABORTED: one aborted or failed, by SIGSEGV or the like. PARTIAL: ranks "
      "are missing or did not come to their end. k/N ranks: k of N have it."},
-    {"AT END", "call paths that were open in ranks that did not come to their end."},
+    {"AT END",
+     "the innermost call path that was open in ranks that did not come to their end, and until "
+     "when each measured: a rank that hangs, until it began what it hangs in. --where has all."},
     {"overhead",
      "what measuring cost, estimated: visits x the cost of a begin/end pair, measured at start, "
      "+ MPI calls x 1.5 times that, plus time in Init and Finalize; % of the sum of wall times. "

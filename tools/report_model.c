@@ -135,6 +135,17 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+size_t rkc_report_distinct(const char **texts, size_t n)
+{
+    size_t kept = 0;
+    if (n > 0)
+        qsort(texts, n, sizeof *texts, compare_texts);
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || strcmp(texts[i], texts[kept - 1]) != 0)
+            texts[kept++] = texts[i];
+    return kept;
+}
+
 static int count_nodes(struct rkc_report *report)
 {
     size_t n;
@@ -144,9 +155,7 @@ static int count_nodes(struct rkc_report *report)
         return RKC_ENOMEM;
     for (size_t i = 0; i < n; i++)
         names[i] = ranks[i].node;
-    qsort(names, n, sizeof *names, compare_texts);
-    for (size_t i = 0; i < n; i++)
-        report->n_nodes += i == 0 || strcmp(names[i], names[i - 1]) != 0;
+    report->n_nodes = rkc_report_distinct(names, n);
     free(names);
     return 0;
 }
@@ -297,38 +306,6 @@ static void choose_top(struct rkc_report *report)
     }
 }
 
-static int by_ranks(const void *a, const void *b)
-{
-    const struct rkc_report_open *x = a, *y = b;
-    if (x->ranks != y->ranks)
-        return x->ranks > y->ranks ? -1 : 1;
-    return x->path < y->path ? -1 : 1;
-}
-
-/* Where the ranks were that did not come to the end. */
-static int collect_open(struct rkc_report *report)
-{
-    size_t n, n_paths;
-    const struct rkc_reader_rank *ranks = rkc_reader_ranks(report->reader, &n);
-    rkc_reader_paths(report->reader, &n_paths);
-    report->open = calloc(n_paths + 1, sizeof *report->open);
-    if (!report->open)
-        return RKC_ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        int32_t path = ranks[i].open_callpath;
-        if (path < 0 || (size_t)path >= n_paths || strcmp(ranks[i].state, "finalized") == 0)
-            continue;
-        struct rkc_report_open *open = &report->open[path];
-        open->path = path;
-        open->first = open->ranks == 0 || ranks[i].rank < open->first ? ranks[i].rank : open->first;
-        open->ranks++;
-    }
-    qsort(report->open, n_paths, sizeof *report->open, by_ranks);
-    while (report->n_open < n_paths && report->open[report->n_open].ranks > 0)
-        report->n_open++;
-    return 0;
-}
-
 int rkc_report_init(struct rkc_report *report, struct rkc_reader *reader, size_t pairs)
 {
     size_t n_ranges;
@@ -353,7 +330,7 @@ int rkc_report_init(struct rkc_report *report, struct rkc_reader *reader, size_t
     if (status == 0)
         status = rkc_report_measure_matrix(report, pairs);
     if (status == 0)
-        status = collect_open(report);
+        status = rkc_report_measure_where(report);
     if (status != 0)
         return status;
     choose_top(report);
@@ -367,7 +344,8 @@ void rkc_report_free(struct rkc_report *report)
     free(report->kinds);
     free(report->waits);
     free(report->awaited);
-    free(report->open);
+    free(report->places);
+    free(report->place_rows);
     free(report->findings);
     free(report->gpu.devices);
     free(report->matrix.pairs);

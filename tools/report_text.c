@@ -17,7 +17,6 @@ enum {
     NOTES_MAX = 5,
     WARNINGS_MAX = 3,
     ROWS_LEAST = 6, /* of the two tables together, before warnings and notes give way */
-    OPEN_MAX = 2,
     EFFICIENCY_NAME = 28,
     EFFICIENCY_CELL = 12,
 };
@@ -56,24 +55,25 @@ static void missing_text(const struct rkc_report *report, char *out, size_t size
     }
 }
 
-/* The first rank that ended badly: "r3 aborted" or "r3 got a signal"; "" if none did. */
+/* The first rank that ended badly: "r3 aborted" or "r3 got SIGSEGV"; "" if none did. */
 static void culprit_text(const struct rkc_report *report, char *out, size_t size)
 {
     size_t n;
     const struct rkc_reader_rank *ranks = rkc_reader_ranks(report->reader, &n);
-    int64_t others = -1, first = -1;
+    const struct rkc_reader_rank *first = NULL;
+    int64_t others = 0;
     for (size_t i = 0; i < n; i++) {
-        if (strcmp(ranks[i].state, "aborted") != 0 && strcmp(ranks[i].state, "signal") != 0)
+        if (!rkc_report_is_failure(&ranks[i]))
             continue;
-        others++;
-        if (first < 0)
-            first = (int64_t)i;
+        others += first != NULL;
+        first = first ? first : &ranks[i];
     }
     out[0] = '\0';
-    if (first < 0)
+    if (!first)
         return;
-    int used = snprintf(out, size, "r%" PRId32 " %s", ranks[first].rank,
-                        strcmp(ranks[first].state, "aborted") == 0 ? "aborted" : "got a signal");
+    char ending[40];
+    rkc_report_ending(first, ending, sizeof ending);
+    int used = snprintf(out, size, "r%" PRId32 " %s", first->rank, ending);
     if (others > 0 && used > 0 && (size_t)used < size)
         snprintf(out + used, size - (size_t)used, ", %" PRId64 " more", others);
 }
@@ -154,30 +154,12 @@ void rkc_report_print_header(const struct rkc_report *report, const struct rkc_p
     print_mpi(report, page);
 }
 
-static void print_open(const struct rkc_report *report, const struct rkc_page *page)
-{
-    if (report->n_open == 0)
-        return;
-    char text[2048];
-    size_t used = 0;
-    for (size_t i = 0; i < report->n_open && i < OPEN_MAX; i++) {
-        const struct rkc_report_open *open = &report->open[i];
-        char path[RKC_NAME_CELL], name[RKC_NAME_CELL];
-        rkc_report_path(report->reader, (uint32_t)open->path, path, sizeof path);
-        rkc_text_fit(path, 60, page->utf8, name, sizeof name);
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRId64 " %s in %s (%sr%d)",
-                                 i ? "; " : "", open->ranks, open->ranks == 1 ? "rank" : "ranks",
-                                 name, open->ranks == 1 ? "" : "first ", open->first);
-    }
-    if (report->n_open > OPEN_MAX)
-        snprintf(text + used, sizeof text - used, "; elsewhere others");
-    fputs("AT END   ", page->out);
-    rkc_text_wrap(page->out, text, 9, page->columns);
-}
-
 static void print_top(const struct rkc_report *report, const struct rkc_page *page, size_t warnings)
 {
-    rkc_report_print_header(report, page);
+    print_first_line(report, page);
+    rkc_report_print_at_end(report, page);
+    print_job(report, page);
+    print_mpi(report, page);
     size_t most = page->lines == INT_MAX ? report->n_findings : warnings + 1;
     for (size_t i = 0; i < report->n_findings && i < most; i++) {
         const struct rkc_finding *finding = &report->findings[i];
@@ -189,7 +171,6 @@ static void print_top(const struct rkc_report *report, const struct rkc_page *pa
     }
     if (most < report->n_findings)
         fprintf(page->out, "%9s%zu more (--all)\n", "", report->n_findings - most);
-    print_open(report, page);
 }
 
 /* ---- efficiencies ---- */
@@ -358,9 +339,9 @@ static int frame_make(const struct rkc_report *report, const struct rkc_page *pa
     rkc_report_print_kinds(report, &part);
     rkc_report_print_pairs(report, &part);
     print_notes(report, &part, choice.notes);
-    fputs(
-        "\ndetails: rankclock report FILE --region NAME | --ranks | --matrix | --all | --explain\n",
-        part.out);
+    fputs("\ndetails: rankclock report FILE --region NAME | --ranks | --where | --matrix | --all | "
+          "--explain\n",
+          part.out);
     fclose(part.out);
     return 1;
 }

@@ -59,6 +59,7 @@ struct rkc_reader_rank {
     int64_t measured_until_unix_ns;
     int32_t device;    /* index of the device that it used most, or -1 */
     int64_t device_ns; /* device time of its GPU regions, summed over devices and streams */
+    int32_t signal;    /* that ended it, or 0 */
 };
 
 /* A device that ranks used: one element whatever the number of ranks. */
