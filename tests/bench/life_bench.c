@@ -1,4 +1,4 @@
-/* A whole run: 200 regions, each visited ten times, the last time with an MPI_Allreduce.
+/* A whole run: 200 regions, or fewer by its argument, each visited ten times, the last time with an MPI_Allreduce.
  *
  * The library is looked up at run time, so that the same program runs with it (preloaded)
  * and without. Each rank prints one line, tabs between:
@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { REGIONS = 200, VISITS = 10 };
 
@@ -37,28 +38,28 @@ static void visit(struct rkc_region *region, int with_call)
         region_end(region);
 }
 
-static void visit_all(void)
+static void visit_all(int regions)
 {
     struct rkc_region *region[REGIONS] = {NULL};
     char name[32];
-    for (int r = 0; region_get && r < REGIONS; r++) {
+    for (int r = 0; region_get && r < regions; r++) {
         snprintf(name, sizeof name, "solver_step_%04d", r);
         region[r] = region_get(name);
     }
     for (int v = 0; v < VISITS; v++)
-        for (int r = 0; r < REGIONS; r++)
+        for (int r = 0; r < regions; r++)
             visit(region[r], v == VISITS - 1);
 }
 
 int main(int argc, char **argv)
 {
-    int rank;
+    int rank, regions = argc > 1 ? atoi(argv[1]) : REGIONS;
     find_library();
     int64_t init_ns = bench_now_ns();
     MPI_Init(&argc, &argv);
     int64_t work_ns = bench_now_ns();
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    visit_all();
+    visit_all(regions < REGIONS ? regions : REGIONS);
     PMPI_Barrier(MPI_COMM_WORLD);
     int64_t finalize_ns = bench_now_ns();
     MPI_Finalize();

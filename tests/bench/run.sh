@@ -68,6 +68,7 @@ else
     rounds=5 blocks=51 life_rounds=15 merge_ranks=100000 gpu_visits=10000000
 fi
 fewer_ranks=$((merge_ranks / 10)) life_ranks=16 file_ranks=100000
+images=10000 fewer_images=1000
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/rankclock-bench.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -220,6 +221,29 @@ measure_scale() {
     rm -f out many.h5
 }
 
+# One image of a rank, by its copies a job's: recover_images RANKS writes the key, seconds and peak MiB.
+recover_images() {
+    mkdir images
+    if attempt "$top/tests/image_copy" -r 0 -s "$1" -n "$1" bench.h5.partial/rank-0.rkci images; then
+        rm -f watch
+        attempt env BENCH_WATCH="$work/watch" "$bench/life_watch" "$rankclock" recover images \
+            -o recovered.h5 && awk -v n="$1" '{ print n, $2 / 1e9, $3 / 1024 }' watch >>recovered
+    fi
+    rm -rf images recovered*.h5 out
+}
+
+measure_recovery() {
+    rm -rf bench.h5.partial recovered
+    attempt env BENCH_PRELOAD="$libdir/librankclock-mpi.so" RANKCLOCK_SPOOL=off \
+        RANKCLOCK_WRITER=/nowhere $mpirun -n 1 "$bench/life_watch" "$bench/life_bench" 16 || return
+    rm -f out
+    recover_images $fewer_images
+    recover_images $images
+    awk -v fewer=$fewer_images '
+        $1 == fewer { s = $2; mib = $3; next }
+        { print "scale.recover_s", $2, s; print "scale.recover_mib", $3, mib }' recovered >>results
+}
+
 # The table's rows: key | text | kind | target. Kinds: `ratio` and `growth`, ours over the base;
 # `added`, what our process adds over what the floor's adds; `most`, ours itself; `plus`, ours
 # less the base; `control`, the base over itself; `info`, no target.
@@ -285,6 +309,8 @@ scale.file_write|writing $file_ranks ranks, 100 call paths each, s|info|
 scale.file_mib|that file, MiB|info|
 scale.report_s|report on that file, s|most|2 s
 scale.report_mib|report on that file: peak memory, MiB|most|256 MiB
+scale.recover_s|recovery of $images images, s; base: $fewer_images|info|
+scale.recover_mib|recovery: peak memory, MiB; base: $fewer_images|most|256 MiB
 EOF
 }
 
@@ -367,6 +393,7 @@ measure_gpu
 measure_mpi
 measure_life
 measure_scale
+measure_recovery
 processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 cat <<EOF
 rankclock benchmarks, $(date -u '+%Y-%m-%d %H:%M UTC')
