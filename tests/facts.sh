@@ -3,12 +3,11 @@
 set -u
 
 . "$top_srcdir/tests/tap.sh"
-[ -n "$MPIRUN" ] || skip_all "no MPI launcher found by configure"
 [ "$RKC_SANITIZERS" = no ] || skip_all "the sanitizers' libraries would have to come first"
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+. "$top_srcdir/tests/start.sh"
 cd "$work" || exit 1
-unset LD_PRELOAD
 library=$RKC_LIBDIR/librankclock-mpi.so
 RANKCLOCK_OUTPUT=$work/run.h5 RANKCLOCK_WRITER=$RKC_COMMAND
 export RANKCLOCK_OUTPUT RANKCLOCK_WRITER
@@ -37,7 +36,7 @@ done
 # The facts of a run with this preloaded: "yes by MPIX_Query_cuda_support".
 aware() { # [PRELOAD]
     rm -f run.h5
-    timeout 60 $MPIRUN -n 1 env LD_PRELOAD="$library${1:+ $work/$1}" \
+    start 60 1 LD_PRELOAD="$library${1:+ $work/$1}" \
         "$top_builddir/tests/apps/ending" finalize >out 2>err
     "$RKC_COMMAND" info run.h5 2>&1 | awk '
         $1 == "gpu_aware" { answer = $2 }

@@ -36,11 +36,11 @@ export RANKCLOCK_OUTPUT="$work/run.h5" RANKCLOCK_WRITER="$RKC_COMMAND"
 start() { # [ARGUMENT]...: the writer in the background; its image is in $image
     "$writer" "$work/notes" "$@" 2>"$work/err" &
     child=$!
-    for _ in 1 2 3 4 5 6 7 8 9 10; do
-        image=$(ls "$spool"/*.rkci 2>/dev/null) && [ -s "$work/notes" ] && break
-        sleep 0.2
+    # The program notes each visit.
+    for _ in $(seq 300); do
+        image=$(ls "$spool"/*.rkci 2>/dev/null) && tr -d '\0' <"$work/notes" | grep -q . && break
+        sleep 0.1
     done
-    sleep 0.2
 }
 
 images() { # that are left in a folder

@@ -5,15 +5,11 @@
 set -u
 
 . "$top_srcdir/tests/tap.sh"
-[ -n "$MPIRUN" ] || skip_all "no MPI launcher found by configure"
 [ "$RKC_SANITIZERS" = no ] || skip_all "the sanitizers' libraries would have to come first"
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+. "$top_srcdir/tests/start.sh"
 cd "$work" || exit 1
-unset LD_PRELOAD
-for name in $(env | sed -n '/^RANKCLOCK_SPOOL=/d; s/^\(RANKCLOCK_[A-Z0-9_]*\)=.*/\1/p'); do
-    unset "$name"
-done
 apps=$top_srcdir/tests/apps
 library=$RKC_LIBDIR/librankclock-mpi.so
 ranks=2
@@ -48,7 +44,7 @@ cp -L "$RKC_LIBDIR/librankclock-mpi.so" "$RKC_LIBDIR/librankclock.so.0" copy
 
 run() { # PRELOAD PROGRAM
     rm -rf run.* other.*
-    timeout 60 $MPIRUN -n "$ranks" env ${1:+LD_PRELOAD="$1"} "./$2" >out 2>err
+    start 60 "$ranks" ${1:+LD_PRELOAD="$1"} "./$2" >out 2>err
     status=$?
 }
 

@@ -68,6 +68,20 @@ like "$($MPIRUN --version 2>&1)" "$version" "and is of the same version, $versio
 like "$(tail -n 1 out)" "ranks of $(sed -n 's/^#define RKC_MPI_LIBRARY "\(.*\)"/\1/p' \
     "$top_builddir/autoconf.h")" "which is that which configure has found"
 
+# Tests compare what a job ends with: the launcher's own faults are not to be among it.
+cat >crashing <<'END'
+#!/bin/sh
+echo 'with errorcode 7.' >&2
+echo '[vm:06768] *** Process received signal ***
+[vm:06768] Signal: Segmentation fault (11)
+[vm:06768] [ 1] /lib/x86_64-linux-gnu/libpmix.so.2(PMIx_server_finalize+0xb08)[0x7f060147d118]
+[vm:06768] *** End of error message ***' >&2
+kill -SEGV $$
+END
+chmod +x crashing
+(MPIRUN=$work/crashing && start 60 2 ./who >out 2>err)
+is "$? $(cat err)" "7 with errorcode 7." "where it crashes at its end the job has the status it had"
+
 # The library makes a file with it, which names it.
 start 60 2 LD_PRELOAD="$RKC_LIBDIR/librankclock-mpi.so" RANKCLOCK_OUTPUT=run.h5 \
     RANKCLOCK_WRITER="$RKC_COMMAND" ./who >out 2>err

@@ -90,27 +90,32 @@ is "$(LD_PRELOAD=$RKC_LIBDIR/librankclock.so $run -- sh -c 'echo "$LD_PRELOAD"' 
 
 cat >count <<'END'
 #!/bin/sh
-terms=0
+terms=0 tries=0
 trap 'terms=$((terms + 1))' TERM
 : >ready
-for i in 1 2 3 4 5 6 7 8; do
+while [ "$terms" -eq 0 ] && [ "$tries" -lt 600 ]; do
+    tries=$((tries + 1))
     sleep 0.1
 done
+sleep 0.5 # for one more
 echo "terms $terms"
 exit 5
 END
 chmod +x count
-wait_ready() {
-    while [ ! -e ready ]; do sleep 0.05; done
-    rm ready
+terminate() { # COMMAND...: once ./count is ready
+    "$@" $run -- ./count >out 2>err &
+    tries=0
+    while [ ! -e ready ] && [ "$tries" -lt 600 ]; do
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+    rm -f ready
+    kill -TERM $!
+    wait $!
 }
-$run -- ./count >out 2>err &
-wait_ready
-kill -TERM $!
-wait $!
+terminate env
 is "$? $(cat out)" "5 terms 1" "a signal is passed on"
-timeout 0.4 $run -- ./count >out 2>err
-sleep 1
+terminate timeout 100 # which sends it to all of its group
 is "$(cat out)" "terms 1" "one that all the group was sent is not sent twice"
 
 # --- every rank, by every launcher ---

@@ -4,11 +4,10 @@
 set -u
 
 . "$top_srcdir/tests/tap.sh"
-[ -n "$MPIRUN" ] || skip_all "no MPI launcher found by configure"
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+. "$top_srcdir/tests/start.sh"
 cd "$work" || exit 1
-unset LD_PRELOAD
 library=$RKC_LIBDIR/librankclock-mpi.so
 RANKCLOCK_OUTPUT=$work/run.h5 RANKCLOCK_WRITER=$RKC_COMMAND
 export RANKCLOCK_OUTPUT RANKCLOCK_WRITER
@@ -22,10 +21,10 @@ $MPICC -g -Wall -Wextra "$top_srcdir/tests/apps/sessions.c" -o sessions -ldl 2>c
 run() { # RANKS [HOW]
     ranks=$1
     shift
-    timeout 60 $MPIRUN -n "$ranks" ./sessions "$@" >plain 2>plain.err
+    start 60 "$ranks" ./sessions "$@" >plain 2>plain.err
     plain_status=$?
     rm -rf run.*
-    timeout 60 $MPIRUN -n "$ranks" env LD_PRELOAD="$library" ./sessions "$@" >out 2>err
+    start 60 "$ranks" LD_PRELOAD="$library" ./sessions "$@" >out 2>err
     status=$?
     # The first rank that leaves without an end may take the other along, before it has printed.
     [ "${1:-}" = open ] && for file in out plain; do

@@ -76,6 +76,18 @@ spooled() {
     find /dev/shm -type f | sed 's|.*/||' | sort
 }
 
+# Until a command succeeds, for a minute at most.
+wait_for() { # COMMAND
+    for _ in $(seq 600); do
+        eval "$1" && break
+        sleep 0.1
+    done
+}
+
+has_ranks() { # RANKS
+    [ "$(cat pid.* 2>/dev/null | wc -l)" -eq "$1" ]
+}
+
 # A command in the background until RANKS have written their ids.
 begin() { # RANKS COMMAND...
     wanted=$1
@@ -83,11 +95,7 @@ begin() { # RANKS COMMAND...
     rm -f pid.*
     "$@" >out 2>err </dev/null &
     background=$!
-    for _ in $(seq 100); do
-        [ "$(cat pid.* 2>/dev/null | wc -l)" -eq "$wanted" ] && break
-        sleep 0.1
-    done
-    sleep 0.3
+    wait_for 'has_ranks "$wanted"'
 }
 
 kill_ranks() {
@@ -138,6 +146,13 @@ rankclock-first.WORLD.rank-1.rkci" "while it runs each rank has one, by run, wor
 like "$(cat list)" '^first  *2/2 .* hang  */dev/shm  (2 still running)$' "recover --list tells of it"
 "$RKC_COMMAND" recover --run first -o live.h5 >recover.out 2>&1
 is "$? $(cat recover.out)" "0 live.h5: 2 of 2 ranks, PARTIAL" "a file can be made meanwhile"
+are_there() { # Each where it is to be killed.
+    rm -f there.h5
+    "$RKC_COMMAND" recover --run first -o there.h5 >recover.out 2>&1
+    "$RKC_COMMAND" report there.h5 >there 2>&1
+    grep -q MPI_Recv there && grep -q MPI_Bcast there
+}
+wait_for are_there
 "$RKC_COMMAND" gather --run first gathered >gather.out 2>&1
 is "$? $(ls gathered 2>/dev/null) $(spooled | wc -l)" "1  2" "gather leaves it alone"
 kill_ranks

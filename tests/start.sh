@@ -25,10 +25,22 @@ mkdir -p "$start_memory"
 OMPI_MCA_btl_vader_backing_directory=$start_memory RANKCLOCK_SPOOL=$start_memory
 export OMPI_MCA_btl_vader_backing_directory RANKCLOCK_SPOOL
 
+# start_repair STDERR: where Open MPI's launcher has crashed as it left PMIx, after the job's end
+# (openpmix/openpmix#2508), take what it, timeout and the shell say of that away and print the status
+# of the job.
+start_repair() {
+    sed -i -e '/\*\*\* Process received signal \*\*\*$/,/\*\*\* End of error message \*\*\*$/d' \
+        -e '/^timeout: the monitored command dumped core$/d' -e '/^Segmentation fault/d' "$1"
+    awk '/^with errorcode [0-9]+\.$/ { status = int($3) }
+         /^ *Exit code: +[0-9]+$/ { status = $3 }
+         / exited on signal [0-9]+/ { sub(/.* exited on signal /, ""); status = 128 + int($0) }
+         END { print status + 0 }' "$1"
+}
+
 # start SECONDS RANKS [SETTING=VALUE]... PROGRAM [ARGUMENT]... [: RANKS ...]...
 #
 # The job ends after that time at the latest; its status is the launcher's, 124 or 137 if it had to
-# be ended. Each part has settings of its own, which no launcher has to know of: env makes them.
+# be ended. What it says on stderr comes at its end. Each part has settings of its own, which no launcher has to know of: env makes them.
 start() {
     start_limit=$1
     shift
@@ -48,6 +60,14 @@ start() {
         shift
         start_left=$((start_left - 1))
     done
+    start_stderr=$(mktemp "$work/.stderr.XXXXXX") || return 1
     # shellcheck disable=SC2086 # MPIRUN may hold arguments
-    timeout -k 5 "$start_limit" $MPIRUN "$@" </dev/null
+    timeout -k 5 "$start_limit" $MPIRUN "$@" </dev/null 2>"$start_stderr"
+    start_status=$?
+    if [ "$start_status" -eq 139 ] && grep -q '(PMIx_server_finalize+' "$start_stderr"; then
+        start_status=$(start_repair "$start_stderr")
+    fi
+    cat "$start_stderr" >&2
+    rm -f "$start_stderr"
+    return "$start_status"
 }

@@ -5,15 +5,11 @@
 set -u
 
 . "$top_srcdir/tests/tap.sh"
-[ -n "$MPIRUN" ] || skip_all "no MPI launcher found by configure"
 [ "$RKC_SANITIZERS" = no ] || skip_all "the sanitizers' libraries would have to come first"
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+. "$top_srcdir/tests/start.sh"
 cd "$work" || exit 1
-unset LD_PRELOAD
-for name in $(env | sed -n '/^RANKCLOCK_SPOOL=/d; s/^\(RANKCLOCK_[A-Z0-9_]*\)=.*/\1/p'); do
-    unset "$name"
-done
 apps=$top_srcdir/tests/apps
 library=$RKC_LIBDIR/librankclock-mpi.so
 RANKCLOCK_OUTPUT=$work/run.h5 RANKCLOCK_WRITER=$RKC_COMMAND
@@ -23,10 +19,10 @@ export RANKCLOCK_OUTPUT RANKCLOCK_WRITER
 both() { # WHAT PROGRAM ARGUMENT...
     what=$1
     shift
-    timeout 60 $MPIRUN -n 2 "$@" >plain 2>plain.err
+    start 60 2 "$@" >plain 2>plain.err
     plain_status=$?
     rm -rf run.*
-    timeout 60 $MPIRUN -n 2 env LD_PRELOAD="$library" "$@" >out 2>err
+    start 60 2 LD_PRELOAD="$library" "$@" >out 2>err
     is "$? $(sort out)" "$plain_status $(sort plain)" "$what: the program is as it is alone"
     is "$plain_status $(wc -l <plain)" "0 2" "$what: it works"
     is "$(grep -v -e '^rankclock: wrote' -e UCX err)" "$(grep -v UCX plain.err)" \
