@@ -9,6 +9,7 @@
 
 #include "gpu/memory.h"
 #include "mpi_blocks.h"
+#include "runtime.h"
 #include "traffic.h"
 
 /* Ticks between two looks for a context: 0.5 to 2 ms. */
@@ -21,6 +22,10 @@ static int is_context_there(uint64_t now)
     static _Atomic int found;
     if (atomic_load_explicit(&found, memory_order_relaxed))
         return 1;
+    if (rkc_private_config()->gpu == RKC_GPU_OFF) {
+        atomic_store_explicit(&rkc_kinds_due, UINT64_MAX, memory_order_relaxed);
+        return 0;
+    }
     int here = rkc_private_memory_look();
     atomic_store_explicit(&found, here, memory_order_relaxed);
     atomic_store_explicit(&rkc_kinds_due, here ? 0 : now + LOOK_TICKS, memory_order_relaxed);

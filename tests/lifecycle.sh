@@ -56,6 +56,14 @@ ranks_are() { # N WHAT
     like "$("$RKC_COMMAND" report run.h5 2>&1)" "COMPLETE ($1/$1 ranks)" "$2"
 }
 
+# --- what it looks for meanwhile ---
+
+"$MPICC" -rdynamic -o looks "$top_srcdir/tests/apps/looks.c" -ldl || bail "cannot compile looks.c"
+for setting in "auto looked" "off did not look"; do
+    start 100 1 LD_PRELOAD="$library" RANKCLOCK_GPU="${setting%% *}" ./looks >out 2>err
+    is "$(cat out)" "${setting#* }" "RANKCLOCK_GPU=${setting%% *}: whether a driver has come"
+done
+
 # --- all ranks finalize ---
 
 for n in 1 2 5 16; do

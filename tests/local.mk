@@ -226,6 +226,7 @@ EXTRA_DIST += \
 	tests/apps/heat.h \
 	tests/apps/heat_gpu.cu \
 	tests/apps/loader.c \
+	tests/apps/looks.c \
 	tests/apps/nompi.c \
 	tests/apps/opened.c \
 	tests/apps/other_tool.c \
