@@ -223,6 +223,23 @@ begin 1 timeout -k 5 60 "$RKC_COMMAND" run -o alone.h5 -- sh -c "
 kill_ranks
 is "$(grep -c '^rankclock: wrote alone.h5 (1 of 1 ranks, PARTIAL)' err) $(spooled)" "1 " \
     "so it is with a program without MPI"
+# Killed when its file is there and its image not yet gone, or before the former: as if it were.
+"$CC" -shared -fPIC -O1 -o faults.so "$top_srcdir/tests/faults.c" -ldl || bail "cannot compile faults.c"
+cat >killer <<'END'
+#!/bin/sh
+kill -9 "$(cat pid.0)"
+END
+chmod +x killer
+writer=$top_builddir/tests/apps/image_writer
+env FAULTS_FOLDER=/dev/shm FAULTS_FAIL=unlink:1 timeout -k 5 60 "$RKC_COMMAND" run -o late.h5 -- sh -c "
+    LD_PRELOAD=$work/faults.so:\$LD_PRELOAD '$writer' notes 0.1" >out 2>err
+is "$(cat err) $(spooled)" "rankclock: wrote late.h5 " \
+    "an image of a process whose file is there goes with the run"
+timeout -k 5 60 "$RKC_COMMAND" run -o two.h5 -- sh -c "'$writer' notes 0.1
+    echo \$\$ >pid.0; RANKCLOCK_WRITER=$work/killer exec '$writer' notes 0.1" >out 2>err
+is "$(grep -c '^rankclock: wrote two.*h5' err) $(ls two*.h5 | wc -l) $(spooled)" "2 2 " \
+    "but not of one of another world, which was killed while it wrote its own"
+rm -f pid.0
 begin 3 timeout -k 5 60 "$RKC_COMMAND" run -o other.h5 -- $MPIRUN -n 3 ./hang
 mv /dev/shm/rankclock-*.rank-2.rkci "$work/elsewhere.rkci" # as if it were another node's
 kill_ranks

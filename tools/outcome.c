@@ -30,6 +30,8 @@ struct search {
     const char *run_id;
     time_t since;
     int files;  /* written by this run */
+    char **worlds; /* whose files are complete */
+    int n_worlds;
     char *folders[FOLDERS_MAX]; /* NAME.partial, with images of this run */
     int n_folders;
 };
@@ -64,6 +66,25 @@ static int begins_with(const char *path, const void *bytes, size_t size)
     return got == (ssize_t)size && memcmp(start, bytes, size) == 0;
 }
 
+static void keep_world(struct search *search, const char *world_id)
+{
+    char **worlds = realloc(search->worlds, (size_t)(search->n_worlds + 1) * sizeof *worlds);
+    if (!worlds)
+        return;
+    search->worlds = worlds;
+    worlds[search->n_worlds] = strdup(world_id ? world_id : "");
+    search->n_worlds += worlds[search->n_worlds] != NULL;
+}
+
+static int is_written(void *context, const char *world_id)
+{
+    const struct search *search = context;
+    for (int i = 0; i < search->n_worlds; i++)
+        if (strcmp(search->worlds[i], world_id) == 0)
+            return 1;
+    return 0;
+}
+
 static void say_file(struct search *search, const char *path)
 {
     struct rkc_reader *reader;
@@ -74,9 +95,10 @@ static void say_file(struct search *search, const char *path)
         size_t ranks;
         rkc_reader_ranks(reader, &ranks);
         search->files++;
-        if (state == RKC_READER_COMPLETE)
+        if (state == RKC_READER_COMPLETE) {
+            keep_world(search, rkc_reader_job(reader, "world_id"));
             rkc_tool_error("wrote %s", shown(path));
-        else
+        } else
             rkc_tool_error("wrote %s (%s: %zu rank%s)", shown(path),
                            state == RKC_READER_PARTIAL ? "PARTIAL" : "ABORTED", ranks,
                            ranks == 1 ? "" : "s");
@@ -186,7 +208,7 @@ static void search_and_say(const char *pattern, const char *run_id, time_t began
     look_for_images(&search, folder);
     /* Beside a file there may be a snapshot, or another program of the run that was killed. */
     int files = search.files, snapshots = search.n_folders;
-    rkc_rescue_move(pattern, run_id, files > 0, keep_folder, &search);
+    rkc_rescue_move(pattern, run_id, is_written, keep_folder, &search);
     for (int i = 0; i < search.n_folders; i++)
         if ((files > 0 && i < snapshots) ||
             rkc_rescue_recover(search.folders[i], run_id, shown) == 0)

@@ -38,7 +38,7 @@ static size_t count_live(const struct rkc_images *images)
 
 /* Those of processes that have ended. When a launcher is through the last ranks may just be dying.
  */
-static void find_ended(const char *run_id, int finished, struct rkc_images *images)
+static void find_ended(const char *run_id, struct rkc_images *images)
 {
     struct rkc_images_wanted wanted = {.run_id = run_id};
     size_t live = 0;
@@ -54,9 +54,20 @@ static void find_ended(const char *run_id, int finished, struct rkc_images *imag
             "they have measured",
             live, live == 1 ? "" : "es", live == 1 ? "es" : "", run_id);
     for (size_t i = images->n; i-- > 0;)
-        if (rkc_images_is_live(&images->files[i]) ||
-            (finished && images->files[i].state == RKC_STATE_FINALIZED))
+        if (rkc_images_is_live(&images->files[i]))
             rkc_images_drop(images, i);
+}
+
+/* What is in a complete file is of no more use. */
+static void remove_written(struct rkc_images *images,
+                           int (*is_written)(void *context, const char *world_id), void *context)
+{
+    for (size_t i = images->n; i-- > 0;)
+        if (images->files[i].state == RKC_STATE_FINALIZED &&
+            is_written(context, images->files[i].world_id)) {
+            unlink(images->files[i].path);
+            rkc_images_drop(images, i);
+        }
 }
 
 /* The folder of an image's run, from the pattern; 0 or RKC_EARG. */
@@ -95,11 +106,13 @@ static size_t move_world(const struct rkc_images *images, size_t first, size_t e
     return moved;
 }
 
-void rkc_rescue_move(const char *pattern, const char *run_id, int finished,
+void rkc_rescue_move(const char *pattern, const char *run_id,
+                     int (*is_written)(void *context, const char *world_id),
                      void (*found)(void *context, const char *folder), void *context)
 {
     struct rkc_images images = {.files = NULL};
-    find_ended(run_id, finished, &images);
+    find_ended(run_id, &images);
+    remove_written(&images, is_written, context);
     if (images.n > 0)
         rkc_identity_read("", 0); /* for the job's letters in the pattern */
     for (size_t first = 0, end; first < images.n; first = end) {
