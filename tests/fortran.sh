@@ -28,33 +28,48 @@ fortran_libraries=$(ldd try | awk '$1 ~ /^libmp/ { print $3 }')
 for name in $fortran_libraries; do
     nm -D --defined-only "$name"
 done | awk '{ sub(/@.*/, "", $NF); print $NF }' | sort -u >mpi.names
-large=
+large= openmp=-fopenmp programs="calls further"
 grep -q '_large_$' mpi.names && large=-DLARGE
+grep -q '^mpi_session_init_$' mpi.names && programs="$programs mpi4"
+"$MPIFC" $openmp -o try try.f90 >log 2>&1 || openmp=
 # Where nothing else is asked for, gfortran takes it amiss that buffers are of many types.
-fortran="$MPIFC -w -std=legacy -ffree-line-length-none -I$source"
-build c "$MPICC" -w $large "$source/calls.c"
-build mpif.h $fortran -DMPIF_H "$source/calls.F90"
-build mpi $fortran -DMPI_MODULE "$source/calls.F90"
-build mpi_f08 $fortran -DMPI_F08 $large "$source/calls.F90"
+fortran="$MPIFC -w -std=legacy -ffree-line-length-none -I$source $openmp"
+ways="mpif.h mpi mpi_f08"
+for program in $programs; do
+    build "$program-c" "$MPICC" -w $large $openmp "$source/$program.c"
+    for way in $ways; do
+        case $way in
+        mpif.h) defined=-DMPIF_H ;;
+        mpi) defined=-DMPI_MODULE ;;
+        mpi_f08) defined="-DMPI_F08 $large" ;;
+        esac
+        build "$program-$way" $fortran $defined "$source/facts.f90" "$source/$program.F90"
+    done
+done
+# What MPI starts is not to be measured.
+printf '#!/bin/sh\nunset LD_PRELOAD\nexec ./further-c spawned\n' >spawned
+chmod +x spawned
 
 # ---- running ----
 
 # run RANKS PROGRAM [ARGUMENT...]: what each function moved, in all ranks and by whom to whom, into
-# $program.numbers; how often MPI_Test* is called differs.
+# $program.numbers; how often MPI_Test* and MPI_Win_test are called differs.
 run() {
     ranks=$1 program=$2
     shift
-    rm -rf run.h5* calls.data
+    rm -rf run.h5* calls.data*
     start 60 "$ranks" LD_PRELOAD="$library" RANKCLOCK_OUTPUT="$work/run.h5" \
         RANKCLOCK_WRITER="$RKC_COMMAND" "./$@" >out 2>err
     status=$?
+    # Ranks with sessions leave images.
+    [ -e run.h5 ] || "$RKC_COMMAND" recover -o run.h5 run.h5.partial >/dev/null 2>&1
     {
         echo "status $status $(grep -c '^OK$' out)"
         grep -v '^OK$' out
         grep -v '^rankclock: wrote' err
         "$top_builddir/tests/show_file" run.h5 | awk '
             /^file|^note/ { print }
-            /^path/ && $2 !~ /MPI_Test(any|all|some)?$/ {
+            /^path/ && $2 !~ /MPI_(Test(any|all|some)?|Win_test)$/ {
                 line = $2
                 for (i = 3; i < NF; i += 2)
                     if ($i ~ /^(visits|bytes_sent|bytes_received)$/)
@@ -79,42 +94,82 @@ with h5py.File(sys.argv[1]) as file:
     for row in zip(*columns):
         print("matrix", *row)'
 
-# same PROGRAM WHAT: the numbers are those of C, and neither program failed.
-same() {
-    if grep -q 'status 0 1' "$1.numbers" && cmp -s c.numbers "$1.numbers"; then
-        ok 0 "$2"
-        return
+# as_in_c PROGRAM WAY GROUP...: whether the numbers of PROGRAM are those of C, and neither failed.
+run_in_c=
+as_in_c() {
+    of=$1 by=$2
+    shift 2
+    if [ "$run_in_c" != "$of $*" ]; then
+        run 3 "$of-c" "$@"
+        run_in_c="$of $*"
     fi
-    diff c.numbers "$1.numbers" >difference
-    ok 1 "$2" difference
+    run 3 "$of-$by" "$@"
+    grep -q 'status 0 1' "$of-$by.numbers" && cmp -s "$of-c.numbers" "$of-$by.numbers"
 }
 
-# can PROGRAM GROUP: MPI itself can do it, whose Fortran may have faults of its own.
-can() {
-    start 60 3 "./$1" "$2" >out 2>&1
+# compare PROGRAM WAY GROUP...: all groups in one run; where the numbers differ, each in one of its
+# own, and not at all where MPI itself cannot do it, whose Fortran may have faults of its own.
+compare() {
+    what="$2, $(echo "$*" | cut -d' ' -f3-): what C moves, in as many calls"
+    if as_in_c "$@"; then
+        ok 0 "$what"
+    elif [ $# -gt 3 ]; then
+        alone_of=$1 alone_by=$2
+        shift 2
+        for alone; do
+            compare "$alone_of" "$alone_by" "$alone"
+        done
+    elif ! start 60 3 "./$1-$2" "$3" >out 2>&1; then
+        skip 1 "$2, $3: this MPI fails without the library, too"
+    else
+        diff "$1-c.numbers" "$1-$2.numbers" >difference
+        ok 1 "$what" difference
+    fi
 }
 
-for group in messages requests persistent collective nonblocking neighbors neighbors_w graphs windows files \
-    texts errors large; do
-    run 3 c $group
-    for way in mpif.h mpi mpi_f08; do
-        if [ $group = large ] && { [ -z "$large" ] || [ $way != mpi_f08 ]; }; then
-            continue
-        fi
-        if ! can $way $group; then
-            skip 1 "$way, $group: this MPI fails without the library, too"
-            continue
-        fi
-        run 3 $way $group
-        same $way "$way, $group: what C moves, in as many calls"
+all() { # PROGRAM GROUP...
+    all_of=$1
+    shift
+    for all_by in $ways; do
+        compare "$all_of" "$all_by" "$@"
     done
-done
+}
+
+# Apart are those in which one of the MPIs tested fails.
+all calls requests messages persistent collective nonblocking neighbors graphs windows files texts \
+    errors
+all calls neighbors_w
+if [ -n "$large" ]; then
+    compare calls mpi_f08 large
+fi
+all further nothing bottom in_place rings epochs memory accesses splits
+all further processes ports
+if [ -n "$openmp" ]; then
+    all further threads
+    # 20 rounds in each of 4 threads of 3 ranks; thread t of rank r sends t + r integers, then t.
+    is "$(grep -E 'MPI_(Isend|Irecv|Allreduce|Sendrecv|Waitall) ' further-mpi_f08.numbers)" \
+        "(run)/MPI_Allreduce bytes_received 960 bytes_sent 960 visits 240
+(run)/MPI_Irecv waited for bytes_received 3360 bytes_sent 0 in flight visits 240
+(run)/MPI_Isend waited for bytes_received 0 bytes_sent 3360 in flight visits 240
+(run)/MPI_Sendrecv bytes_received 2400 bytes_sent 2400 visits 240
+(run)/MPI_Waitall visits 240" "mpi_f08, threads: each call of each is counted once"
+fi
+case $programs in
+*mpi4*)
+    all mpi4 partitioned planned planned_rows exchanges
+    all mpi4 sessions
+    for group in planned_rows_w environment psets; do
+        all mpi4 $group
+    done
+    ;;
+*) skip 1 "this MPI has no sessions" ;;
+esac
 
 # ---- ends ----
 
 rm -rf run.*
 start 60 2 LD_PRELOAD="$library" RANKCLOCK_OUTPUT="$work/run.h5" RANKCLOCK_WRITER="$RKC_COMMAND" \
-    ./mpi_f08 abort >out 2>err
+    ./calls-mpi_f08 abort >out 2>err
 "$RKC_COMMAND" recover -o run.h5 run.h5.partial >/dev/null 2>&1
 like "$("$top_builddir/tests/show_file" run.h5 2>&1)" '^file ABORTED' "MPI_Abort leaves what there is"
 

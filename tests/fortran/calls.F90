@@ -1,26 +1,13 @@
-! calls.F90 - MPI calls in groups, as calls.c makes them. Run on three ranks: calls GROUP
+! calls.F90 - MPI calls in groups, as calls.c makes them. On three ranks:
+! calls GROUP...
 !
 ! What each call moves differs from rank to rank and from call to call, so that one which is
 ! counted twice, or as another, shows.
-module facts
-  implicit none
-  integer :: me, ranks
-contains
-  subroutine check(good, what)
-    logical, intent(in) :: good
-    character(*), intent(in) :: what
-
-    if (good) return
-    print '(2a)', 'FAIL ', what
-    call exit(3)
-  end subroutine check
-end module facts
-
 program calls
   use facts, only: me, ranks
 #include "dialect.h"
   character(32) :: group
-  integer :: provided
+  integer :: provided, i
 
   call get_command_argument(1, group)
   if (group == 'requests') then
@@ -30,36 +17,39 @@ program calls
   end if
   call MPI_Comm_rank(MPI_COMM_WORLD, me IERR)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks IERR)
-  select case (group)
-  case ('messages')
-    call messages
-  case ('requests')
-    call requests
-  case ('persistent')
-    call persistent
-  case ('collective')
-    call collective
-  case ('nonblocking')
-    call nonblocking
-  case ('neighbors')
-    call neighbors
-  case ('neighbors_w')
-    call neighbors_w
-  case ('graphs')
-    call graphs
-  case ('windows')
-    call windows
-  case ('files')
-    call files
-  case ('texts')
-    call texts
-  case ('large')
-    call large
-  case ('errors')
-    call errors
-  case ('abort')
-    call MPI_Abort(MPI_COMM_WORLD, 5 IERR)
-  end select
+  do i = 1, command_argument_count()
+    call get_command_argument(i, group)
+    select case (group)
+    case ('messages')
+      call messages
+    case ('requests')
+      call requests
+    case ('persistent')
+      call persistent
+    case ('collective')
+      call collective
+    case ('nonblocking')
+      call nonblocking
+    case ('neighbors')
+      call neighbors
+    case ('neighbors_w')
+      call neighbors_w
+    case ('graphs')
+      call graphs
+    case ('windows')
+      call windows
+    case ('files')
+      call files
+    case ('texts')
+      call texts
+    case ('large')
+      call large
+    case ('errors')
+      call errors
+    case ('abort')
+      call MPI_Abort(MPI_COMM_WORLD, 5 IERR)
+    end select
+  end do
   call MPI_Finalize(ierr)
   if (me == 0) print '(a)', 'OK'
 end program calls

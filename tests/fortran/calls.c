@@ -1,4 +1,4 @@
-/* calls.c - MPI calls in groups, as calls.F90 makes them. Run on three ranks: calls GROUP */
+/* calls.c - MPI calls in groups, as calls.F90 makes them. On three ranks: calls GROUP... */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -378,9 +378,10 @@ int main(int argc, char **argv)
     MPI_Comm_size(WORLD, &ranks);
     right = (me + 1) % ranks;
     left = (me + ranks - 1) % ranks;
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-        if (strcmp(group, groups[i].name) == 0)
-            groups[i].calls();
+    for (; *argv; argv++)
+        for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+            if (strcmp(*argv, groups[i].name) == 0)
+                groups[i].calls();
     MPI_Finalize();
     if (me == 0)
         puts("OK");

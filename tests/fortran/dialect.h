@@ -7,6 +7,7 @@
 #define A_STATUS(name) type(MPI_Status) :: name
 #define STATUSES(name, n) type(MPI_Status) :: name(n)
 #define SOURCE_OF(name) name%MPI_SOURCE
+#define SOURCE_OF_FIRST(name) name(1)%MPI_SOURCE
 #define IERR
 #elif defined MPI_MODULE
   use mpi
@@ -20,6 +21,7 @@
 #define A_STATUS(name) integer :: name(MPI_STATUS_SIZE)
 #define STATUSES(name, n) integer :: name(MPI_STATUS_SIZE, n)
 #define SOURCE_OF(name) name(MPI_SOURCE)
+#define SOURCE_OF_FIRST(name) name(MPI_SOURCE, 1)
 #define IERR , ierr
 #endif
   integer :: ierr
