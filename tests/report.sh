@@ -202,6 +202,9 @@ is "$(warning W16)" "W16 7 messages, 2MB (20.0 % of all bytes), are not told apa
 is "$(warning W14)$(warning W17)" "" "and none that does not hold"
 is "$(row stencil.h5 W9)$(row stencil.h5 W12)$(row stencil.h5 W16)" "" "nor in a run of host memory"
 
+is "$(for width in 80 89 95 104 112; do
+    "$RKC_COMMAND" report --width $width odd_mpi.h5 | grep -c '^MPI  *mean/rank '
+done | sort -u)" 1 "the head of the calls is whole at all widths, as long as names can give way"
 is "$(row sync.h5 'MPI mean/rank')" \
     "MPI mean/rank call time s %wall wait for xfer most blocked calls bytes mean p50>= GB/s" \
     "with RANKCLOCK_MPI_SYNC waiting is no bound"

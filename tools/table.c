@@ -118,16 +118,25 @@ static int leave_out(const struct rkc_table *table, struct layout *layout)
     return most > 0;
 }
 
+/* The longest name that can give something up, beyond what it needs or not; n_columns: none. */
+static size_t longest_name(const struct rkc_table *table, const struct layout *layout, int needed)
+{
+    size_t longest = table->n_columns;
+    for (size_t k = 0; k < table->n_columns; k++)
+        if (table->columns[k].is_name && layout->wide[k] > (needed ? 1 : table->columns[k].least) &&
+            (longest == table->n_columns || layout->wide[k] > layout->wide[longest]))
+            longest = k;
+    return longest;
+}
+
 /* Shorten the names, the longest first, or give the room that is left to those that fill. */
 static void share_room(const struct rkc_table *table, struct layout *layout, int columns)
 {
     int over = excess(table, layout, columns);
     for (; over > 0; over--) {
-        size_t longest = table->n_columns;
-        for (size_t k = 0; k < table->n_columns; k++)
-            if (table->columns[k].is_name && layout->wide[k] > 1 &&
-                (longest == table->n_columns || layout->wide[k] > layout->wide[longest]))
-                longest = k;
+        size_t longest = longest_name(table, layout, 0);
+        if (longest == table->n_columns)
+            longest = longest_name(table, layout, 1);
         if (longest == table->n_columns)
             return;
         layout->wide[longest]--;
@@ -175,15 +184,26 @@ static void print_row(const struct rkc_table *table, const struct layout *layout
     fputc('\n', out);
 }
 
+/* A head that has no room does with one blank between its words. */
+static const char *head_of(const char *head, int wide, char *closed, size_t size)
+{
+    const char *blanks = strstr(head, "  ");
+    if (!blanks || rkc_text_columns(head) <= wide)
+        return head;
+    snprintf(closed, size, "%.*s%s", (int)(blanks - head), head, blanks + 1);
+    return closed;
+}
+
 void rkc_table_print(const struct rkc_table *table, FILE *out, int columns, int utf8)
 {
     struct layout layout;
     const char *cells[RKC_TABLE_COLUMNS];
+    char closed[RKC_TABLE_COLUMNS][RKC_CELL_MAX];
     if (table->failed)
         return;
     arrange(table, columns, &layout);
     for (size_t k = 0; k < table->n_columns; k++)
-        cells[k] = table->columns[k].head;
+        cells[k] = head_of(table->columns[k].head, layout.wide[k], closed[k], sizeof closed[k]);
     print_row(table, &layout, out, cells, utf8);
     for (size_t i = 0; i < table->n_cells / table->n_columns; i++) {
         if (i == table->line_at && table->line[0])
