@@ -106,14 +106,6 @@ struct rkc_spot rkc_report_spot(const struct rkc_report *report, uint32_t path)
     return spot;
 }
 
-/* The region that an MPI call was made in, in a sentence. */
-static struct rkc_spot place_of_call(const struct rkc_report *report, uint32_t path)
-{
-    size_t n;
-    int32_t parent = rkc_reader_paths(report->reader, &n)[path].parent;
-    return rkc_report_spot(report, parent < 0 ? 0 : (uint32_t)parent);
-}
-
 /* The region other than the root with the most exclusive time, or NULL. */
 static const struct rkc_report_region *busiest(const struct rkc_report *report)
 {
@@ -235,16 +227,17 @@ static void judge_mpi(struct rkc_report *report)
     char lost[RKC_CELL_MAX], share[RKC_CELL_MAX];
     rkc_text_percent(1 - report->efficiency.communication, lost);
     if (!call) {
-        rkc_report_find(report, "V6", "main loss: waiting, %s %% of ranks x elapsed on every rank",
-                        lost);
+        rkc_report_find(
+            report, "V6",
+            "main loss: waiting, in which even the rank that computes most spends %s %% of elapsed",
+            lost);
         return;
     }
     rkc_text_percent(call->share, share);
     rkc_report_find(report, "V6",
-                    "main loss: MPI, %s %% of ranks x elapsed even on the rank that computes "
-                    "most; costliest: %s in %s (%s %% of wall)",
-                    lost, rkc_report_region_name(report->reader, call->path),
-                    place_of_call(report, call->path).text, share);
+                    "main loss: MPI, in which even the rank that computes most spends %s %% of "
+                    "elapsed; costliest: %s (%s %% of wall)",
+                    lost, rkc_report_spot(report, call->path).text, share);
 }
 
 static void judge_main(struct rkc_report *report)
@@ -323,9 +316,9 @@ static void warn_of_small_messages(struct rkc_report *report)
             continue;
         char count[RKC_CELL_MAX], size[RKC_CELL_MAX], percent[RKC_CELL_MAX];
         rkc_report_find(
-            report, "W4", "%s in %s: %s messages of %s on average cost %s %% of wall: aggregate",
-            name, place_of_call(report, call->path).text,
-            rkc_text_count((double)call->calls, count), rkc_text_size(call->mean_bytes, size),
+            report, "W4", "%s: %s messages of %s on average cost %s %% of wall: aggregate",
+            rkc_report_spot(report, call->path).text, rkc_text_count((double)call->calls, count),
+            rkc_text_size(call->mean_bytes, size),
             rkc_text_percent(cost_ns / report->mean_wall_ns, percent));
         return;
     }
