@@ -107,6 +107,8 @@ for how in local global; do
     both "a plugin, loaded with $how names" ./loader $how ./ring.so
     counted "$ring" "$ring_counts"
 done
+like "$("$RKC_COMMAND" report run.h5)" '^TOP PAIRS .* | of [0-9.]*[kB]*$' \
+    "of ranks on one node the report says nothing of what goes between nodes"
 mpi=$(ldd "$library" | awk '$1 ~ /^libmpi/ { print $3; exit }')
 both "functions taken from MPI's own object" ./loader handle "$mpi"
 is "$(echo run.*)" "run.*" "functions taken from MPI's own object: the library is never called"

@@ -224,8 +224,11 @@ void rkc_report_print_pairs(const struct rkc_report *report, const struct rkc_pa
     if (!(matrix->all.bytes > 0))
         return;
     rkc_text_percent(matrix->between.bytes / matrix->all.bytes, percent);
-    snprintf(tail, sizeof tail, " | of %s, %s %% between nodes",
-             rkc_text_volume(matrix->all.bytes, bytes), percent);
+    rkc_text_volume(matrix->all.bytes, bytes);
+    if (report->n_nodes == 1)
+        snprintf(tail, sizeof tail, " | of %s", bytes);
+    else
+        snprintf(tail, sizeof tail, " | of %s, %s %% between nodes", bytes, percent);
     int room = page->columns - (int)sizeof head - (int)strlen(tail), used = 0;
     for (size_t i = 0, shown = 0; i < matrix->n_pairs && shown < 3; i++) {
         const struct rkc_report_pair *pair = &matrix->pairs[i];
