@@ -163,6 +163,30 @@ measure_mpi() {
     done
 }
 
+# What it costs to look for a GPU of which there is none, against not to: each call asks whether it
+# is time to, each millisecond one looks. In turn, with the base against itself.
+measure_looks() {
+    rm -f -- *.h5
+    round=0
+    while [ $((round += 1)) -le "$rounds" ]; do
+        for setting in off auto off; do
+            attempt env BENCH_PRELOAD="$libdir/librankclock-mpi.so" RANKCLOCK_GPU=$setting \
+                $mpirun -n 1 $pin "$bench/life_watch" "$bench/mpi_bench" -b "$blocks" \
+                send_recv requests
+            check_file mpi_bench
+            [ -f look.off ] && [ $setting = off ] && setting=again
+            mv out look.$setting
+        done
+        awk '{ ns[FILENAME, $1] = $2 }
+            END {
+                print "look.control", ns["look.again", "send_recv"], ns["look.off", "send_recv"]
+                print "look.send_recv", ns["look.auto", "send_recv"], ns["look.off", "send_recv"]
+                print "look.requests", ns["look.auto", "requests"], ns["look.off", "requests"]
+            }' look.off look.auto look.again >>results
+        rm -f look.*
+    done
+}
+
 # One run of life_bench; prints medians over ranks: finalize in ms, init in ms, and, of the
 # ranks that do not write, the peak memory in KiB.
 live() {
@@ -288,6 +312,10 @@ barrier|Barrier|added|1.5
 allreduce|Allreduce of 8 bytes|added|1.5
 send_recv|Send and Recv of 8 bytes|added|1.5
 requests|8 Isend, 8 Irecv, Waitall|added|3
+|MPI calls where there is no GPU, ns; base: RANKCLOCK_GPU=off||
+look.control|control: Send and Recv, off against itself|control|
+look.send_recv|Send and Recv of 8 bytes|ratio|1.02
+look.requests|8 Isend, 8 Irecv, Waitall|ratio|1.02
 |A whole run of $life_ranks ranks: median rank, ms; base: without rankclock||
 life.control|control: finalize without rankclock, twice|control|
 life.finalize|finalize, report file written|plus|20 ms
@@ -391,6 +419,7 @@ measure_regions
 measure_spool
 measure_gpu
 measure_mpi
+measure_looks
 measure_life
 measure_scale
 measure_recovery
