@@ -206,6 +206,10 @@ is "$(row stencil.h5 W9)$(row stencil.h5 W12)$(row stencil.h5 W16)" "" "nor in a
 is "$(for width in 80 89 95 104 112; do
     "$RKC_COMMAND" report --width $width odd_mpi.h5 | grep -c '^MPI  *mean/rank '
 done | sort -u)" 1 "the head of the calls is whole at all widths, as long as names can give way"
+is "$(for width in 84 86 88 95; do
+    "$RKC_COMMAND" report --width $width odd_mpi.h5 | awk '$1 == "(run)" && $2 ~ /^Star/ {
+        print (length($2) >= 14) }'
+done | sort -u)" 1 "columns of numbers are left out before a call loses its name"
 is "$(row sync.h5 'MPI mean/rank')" \
     "MPI mean/rank call time s %wall wait for xfer most blocked calls bytes mean p50>= GB/s" \
     "with RANKCLOCK_MPI_SYNC waiting is no bound"

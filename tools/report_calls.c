@@ -60,7 +60,7 @@ void rkc_report_print_calls(const struct rkc_report *report, const struct rkc_pa
 {
     const struct rkc_table_column columns[] = {
         {"MPI  mean/rank", 1, 13, 0, 1, 0},
-        {"call", 1, 10, 0, 0, 0},
+        {"call", 1, 14, 0, 0, 0},
         {"kind", 0, 0, 0, 0, 1},
         {"time s", 0, 0, 0, 0, 0},
         {"%wall", 0, 0, 0, 0, 0},
