@@ -5,6 +5,7 @@
 #include "identity.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -174,17 +175,22 @@ static uint64_t mix(uint64_t hash, const void *data, size_t bytes)
     return hash;
 }
 
-uint64_t rkc_identity_process(void)
+uint64_t rkc_identity_pid_space(void)
 {
     struct stat space;
+    return stat("/proc/self/ns/pid", &space) == 0 ? (uint64_t)space.st_ino : 0;
+}
+
+uint64_t rkc_identity_process(void)
+{
     char boot_id[sizeof self.boot_id];
     unsigned long long start = start_ticks();
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = UINT64_C(0xcbf29ce484222325), space = rkc_identity_pid_space();
     read_boot_id(boot_id, sizeof boot_id);
-    if (start == 0 || !boot_id[0] || stat("/proc/self/ns/pid", &space) != 0)
+    if (start == 0 || !boot_id[0] || space == 0)
         return (uint64_t)rkc_clock_unix_ns(); /* which no name has had */
     hash = mix(hash, boot_id, strlen(boot_id));
-    hash = mix(hash, &space.st_ino, sizeof space.st_ino);
+    hash = mix(hash, &space, sizeof space);
     return mix(hash, &start, sizeof start);
 }
 
@@ -214,7 +220,43 @@ static int lives_by_stat(const char *stat, int64_t monotonic_ns)
     return (int64_t)start * tick_ns - asleep_ns <= monotonic_ns + tick_ns;
 }
 
-int rkc_identity_lives(const char *host, const char *boot_id, int pid, int64_t monotonic_ns)
+/* The last of a process's ids in /proc/PID/status, which is that in its own name space; or 0. */
+static int innermost_pid(int pid)
+{
+    char path[64], status[4096];
+    snprintf(path, sizeof path, "/proc/%d/status", pid);
+    size_t bytes = read_file(path, status, sizeof status - 1);
+    status[bytes] = 0;
+    char *ids = strstr(status, "\nNSpid:");
+    if (!ids)
+        return 0;
+    ids += strlen("\nNSpid:");
+    ids[strcspn(ids, "\n")] = 0;
+    const char *last = strrchr(ids, '\t');
+    return last ? atoi(last) : 0;
+}
+
+/* The id that a process of another name space has in ours, where it can be seen; or 0. */
+static int pid_from(uint64_t pid_space, int pid)
+{
+    DIR *proc = opendir("/proc");
+    int found = 0;
+    for (struct dirent *entry; proc && !found && (entry = readdir(proc));) {
+        char path[64];
+        struct stat space;
+        int other = atoi(entry->d_name);
+        snprintf(path, sizeof path, "/proc/%d/ns/pid", other);
+        if (other > 0 && stat(path, &space) == 0 && space.st_ino == pid_space &&
+            innermost_pid(other) == pid)
+            found = other;
+    }
+    if (proc)
+        closedir(proc);
+    return found;
+}
+
+int rkc_identity_lives(const char *host, const char *boot_id, uint64_t pid_space, int pid,
+                       int64_t monotonic_ns)
 {
     char own_host[sizeof self.host] = "", own_boot_id[sizeof self.boot_id];
     char path[64], stat[1024];
@@ -223,6 +265,8 @@ int rkc_identity_lives(const char *host, const char *boot_id, int pid, int64_t m
     if (strncmp(host, own_host, sizeof own_host) != 0 ||
         strncmp(boot_id, own_boot_id, sizeof own_boot_id) != 0)
         return 0;
+    if (pid_space != 0 && pid_space != rkc_identity_pid_space())
+        pid = pid_from(pid_space, pid);
     if (pid <= 0 || (kill(pid, 0) != 0 && errno != EPERM))
         return 0;
     snprintf(path, sizeof path, "/proc/%d/stat", pid);

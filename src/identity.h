@@ -32,8 +32,14 @@ uint64_t rkc_identity_process(void);
  * launchers' variables. */
 int rkc_identity_speaks(void);
 
-/* Whether process `pid`, which ran on this host and boot at `monotonic_ns`, still does. A zombie
- * does not, nor does another process that was given its number. */
-int rkc_identity_lives(const char *host, const char *boot_id, int pid, int64_t monotonic_ns);
+/* The name space that this process's id is one of, which a container may have for itself; 0 where
+ * that is not known. */
+uint64_t rkc_identity_pid_space(void);
+
+/* Whether process `pid` of a name space (0: of ours), which ran on this host and boot at
+ * `monotonic_ns`, still does. A zombie does not, nor does another process that was given its
+ * number, nor one that cannot be seen from here. */
+int rkc_identity_lives(const char *host, const char *boot_id, uint64_t pid_space, int pid,
+                       int64_t monotonic_ns);
 
 #endif

@@ -450,7 +450,7 @@ static int is_live(const struct rkc_image_header *header)
 {
     return atomic_load(&header->state) == RKC_STATE_RUNNING &&
            !atomic_load(&header->clock.ended) &&
-           rkc_identity_lives(header->host, header->boot_id, header->pid,
+           rkc_identity_lives(header->host, header->boot_id, header->pid_space, header->pid,
                               header->clock.pair[0].monotonic_ns);
 }
 

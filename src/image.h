@@ -109,6 +109,8 @@ struct rkc_image_header {
     _Atomic uint64_t untracked, freed; /* requests */
     _Atomic uint64_t overcomms;      /* groups of ranks beyond RKC_COMMS_MAX */
     _Atomic uint32_t n_nodes, n_regions, n_threads;
+    uint32_t zero;
+    uint64_t pid_space; /* rkc_identity_pid_space, which pid is of */
 };
 
 _Static_assert(sizeof(struct rkc_image_header) <= RKC_HEADER_SIZE, "the header has a page");

@@ -121,6 +121,7 @@ static void identify(struct rkc_image_header *header)
     snprintf(header->boot_id, sizeof header->boot_id, "%s", identity->boot_id);
     snprintf(header->host, sizeof header->host, "%s", identity->host);
     snprintf(header->program, sizeof header->program, "%s", identity->program);
+    header->pid_space = rkc_identity_pid_space();
 }
 
 static void start_clock(struct rkc_image_header *header, uint64_t rate)

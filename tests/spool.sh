@@ -206,6 +206,33 @@ is "$? $(cat gather.out) $(ls all 2>/dev/null)" \
     "an empty number is none, not all"
 rm -f /dev/shm/*
 
+# --- processes with ids of their own, as in a container ---
+
+if unshare -pf --kill-child --mount-proc true 2>/dev/null; then
+    begin 1 env RANKCLOCK_RUN_ID=inner unshare -pf --kill-child --mount-proc sh -c \
+        "'$top_builddir/tests/apps/image_writer' notes & echo 1 >pid.0; wait"
+    within() { # what gather finds, once there is an image
+        for _ in $(seq 100); do
+            spooled | grep -q rkci && break
+            sleep 0.1
+        done
+        "$RKC_COMMAND" gather --run inner inner 2>&1
+    }
+    like "$(within)" '1 process still run' "a process in a container is known to live"
+    kill -9 $background
+    wait $background 2>/dev/null
+    background=
+    for _ in $(seq 100); do # until the kernel has ended it, too
+        [ "$("$RKC_COMMAND" recover --list | grep -c 'still running')" -eq 0 ] && break
+        sleep 0.1
+    done
+    is "$("$RKC_COMMAND" gather --run inner --move inner 2>&1) $(spooled)" "inner: 1 image " \
+        "and, whatever process has its number here, to have ended"
+    rm -f pid.*
+else
+    skip 2 "unshare -p is not permitted here"
+fi
+
 # --- rankclock run ---
 
 begin 3 timeout -k 5 60 "$RKC_COMMAND" run -o killed.h5 -- $MPIRUN -n 3 ./hang

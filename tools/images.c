@@ -71,6 +71,7 @@ static int read_beginning(int fd, struct rkc_image_file *file)
     take_text(file->program, sizeof file->program, header->program);
     file->begun_unix_ns = header->clock.pair[0].unix_ns;
     file->begun_monotonic_ns = header->clock.pair[0].monotonic_ns;
+    file->pid_space = header->pid_space;
     file->pid = header->pid;
     file->rank = header->rank;
     file->size = header->size;
@@ -82,7 +83,8 @@ static int read_beginning(int fd, struct rkc_image_file *file)
 
 int rkc_images_is_live(const struct rkc_image_file *file)
 {
-    return rkc_identity_lives(file->host, file->boot_id, file->pid, file->begun_monotonic_ns);
+    return rkc_identity_lives(file->host, file->boot_id, file->pid_space, file->pid,
+                              file->begun_monotonic_ns);
 }
 
 int rkc_images_same_run(const char *run_id, const char *wanted)

@@ -11,6 +11,7 @@ struct rkc_image_file {
     char run_id[128], world_id[128], boot_id[40], host[64], program[64];
     char job[64], job_raw[64]; /* Slurm's, as struct rkc_identity has them, or "" */
     int64_t begun_unix_ns, begun_monotonic_ns;
+    uint64_t pid_space; /* which pid is of */
     int32_t pid, rank, size; /* rank: -1 where it was not known yet */
     uint32_t state;          /* enum rkc_state */
 };
