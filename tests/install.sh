@@ -69,6 +69,17 @@ for header in rankclock.h region.h status.h reader.h rankclock.hpp; do
     [ -e "$root/include/rankclock/$header" ]
     ok $? "$header is installed"
 done
+documents=$root/share/doc/rankclock/slurm
+for script in "$top_srcdir"/tools/slurm/*; do
+    cmp -s "$script" "$documents/${script##*/}"
+    ok $? "slurm/${script##*/} is installed"
+done
+if command -v shellcheck >/dev/null 2>&1; then
+    shellcheck "$documents"/* >shellcheck.log 2>&1
+    ok $? "shellcheck has nothing against these" shellcheck.log
+else
+    skip 1 "no shellcheck"
+fi
 make -C "$top_builddir" uninstall DESTDIR="$work/root" >"$work/uninstall.log" 2>&1
 left=$(find "$work/root" -type f)
 [ -z "$left" ]
