@@ -128,6 +128,7 @@ SLOW_SH_MPI_TESTS = \
 	tests/publish.sh \
 	tests/recover.sh \
 	tests/save.sh \
+	tests/slurm.sh \
 	tests/spool.sh \
 	tests/strangers.sh \
 	tests/time_limit.sh \
@@ -258,6 +259,8 @@ EXTRA_DIST += \
 	tests/mpirun.sh \
 	tests/ranks.h \
 	tests/round_trip.h \
+	tests/slurm/start \
+	tests/slurm/stop \
 	tests/start.sh \
 	tests/synthetic.h \
 	tests/tap.h \
