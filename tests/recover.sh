@@ -81,6 +81,8 @@ ok $? "with one line for each that names it"
 image=$work/image.rkci
 copy=$top_builddir/tests/image_copy
 "$copy" -t 0 left.h5.partial/rank-0.rkci "$image"
+"$RKC_COMMAND" info mixed.h5 >info
+run_id=$(sed -n 's/^  run_id  *//p' info) world_id=$(sed -n 's/^  world_id  *//p' info)
 # world FOLDER RANK...: images of these ranks of 4
 world() {
     folder=$1
@@ -132,8 +134,8 @@ rankclock: kinds/empty.rkci is too short to be an image of rankclock
 rankclock: kinds/fifo.rkci is not an image of rankclock
 rankclock: kinds/folder.rkci is not an image of rankclock
 rankclock: kinds/layout.rkci was written by another version of rankclock (layout 2, this one reads 3)
-rankclock: kinds/run.rkci is left out: of run other??[2J, most images are of run $(
-    "$RKC_COMMAND" info kinds.h5 | sed -n 's/^  run_id  *//p')" "which says why, and no command to the terminal"
+rankclock: kinds/run.rkci is left out: of run other??[2J, most images are of run $run_id" \
+    "which says why, and no command to the terminal"
 for what in fifo folder device; do
     timeout 60 "$RKC_COMMAND" recover "kinds/$what.rkci" -o none.h5 >recover.out 2>recover.err
     [ $? -eq 2 ] && [ "$(wc -l <recover.err)" -le 2 ] && [ ! -e none.h5 ]
@@ -182,6 +184,79 @@ if [ "$(id -u)" -ne 0 ]; then
 else
     skip 2 "root may do all"
 fi
+
+# --- images that change while they are read ---
+
+cat >swap.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+/* From the time AT on that it is opened, swap.rkci is what the file SWAP is. */
+static const char *swapped(const char *path)
+{
+    static int times;
+    return strstr(path, "/swap.rkci") && ++times >= atoi(getenv("AT")) ? getenv("SWAP") : path;
+}
+int open(const char *path, int flags, int mode)
+{
+    int (*next)(const char *, int, int) = (int (*)(const char *, int, int))dlsym(RTLD_NEXT, "open");
+    return next(swapped(path), flags, mode);
+}
+int open64(const char *path, int flags, int mode)
+{
+    int (*next)(const char *, int, int) = (int (*)(const char *, int, int))dlsym(RTLD_NEXT, "open64");
+    return next(swapped(path), flags, mode);
+}
+END
+if "$CC" -shared -fPIC -D_FORTIFY_SOURCE=0 -o swap.so swap.c -ldl 2>log; then
+    world swaps 0 1 3
+    "$copy" -s 4 -r 2 "$image" swaps/swap.rkci
+    "$copy" -i "$run_id" -w "$world_id" -t 0 -s 4 -r 2 aborted.h5.partial/rank-0.rkci another-program
+    "$copy" -s 4 -r 1 "$image" another-rank
+    for what in nowhere another-program another-rank; do
+        for at in 3 4; do
+            rm -f swaps.h5
+            # shellcheck disable=SC2030,SC2031 # for these alone
+            is "$(export LD_PRELOAD="$work/swap.so" AT=$at SWAP=$what && recover swaps)" \
+                "1 swaps.h5: 3 of 4 ranks, PARTIAL, 1" "when it becomes $what for reading $at, it is left out"
+            look swaps.h5 'f["/ranks/rank"][:].tolist() == [0, 1, 3] and calls("MPI_Allreduce") == 3'
+            ok $? "and the rest is there once"
+        done
+    done
+else
+    skip 12 "no shared object can be made: $(head -n 1 log)"
+fi
+
+mkdir folder
+for output in folder . /dev/null; do
+    timeout 60 "$RKC_COMMAND" recover twice -o $output >recover.out 2>recover.err
+    [ $? -eq 2 ] && grep -q "not the name of a file: $output;" recover.err
+    ok $? "an output that is no file is refused: $output" recover.err
+done
+
+# --- gather ---
+
+# gathered WANTED...: what gather says and does with these arguments
+gathered() {
+    timeout 60 "$RKC_COMMAND" gather "$@" >gather.out 2>gather.err
+    echo "$? $(cat gather.out), $(wc -l <gather.err)"
+}
+world left-here 0 1 2
+"$copy" -i mine left-here/rank-0.rkci left-here/mine.rkci
+is "$(gathered --run "$run_id" --from left-here there) $(ls there | wc -l)" "0 there: 3 images, 0 3" \
+    "gather copies the images of a run"
+is "$(gathered --run "$run_id" --from there --move there) $(ls there | wc -l)" "0 there: 3 images, 0 3" \
+    "what lies in the folder already stays there"
+ln -s there again
+is "$(gathered --run "$run_id" --from again --move there) $(ls there | wc -l)" "0 there: 3 images, 0 3" \
+    "by whatever name"
+is "$(gathered --run "$run_id" --from left-here --move twice.h5) $(ls left-here | wc -l)" \
+    "1 twice.h5: 0 images, 1 4" "where nothing can be put nothing is lost, and one line says it"
+like "$(cat gather.err)" 'cannot move left-here/rank-0.rkci and 2 more to twice.h5: Not a directory$' \
+    "with what and why"
+is "$(gathered --run "$run_id" --from left-here --move there) $(ls left-here)" "0 there: 3 images, 0 mine.rkci" \
+    "those of other runs are left alone"
 
 # --- many ---
 

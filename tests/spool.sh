@@ -267,6 +267,13 @@ timeout -k 5 60 "$RKC_COMMAND" run -o two.h5 -- sh -c "'$writer' notes 0.1
 is "$(grep -c '^rankclock: wrote two.*h5' err) $(ls two*.h5 | wc -l) $(spooled)" "2 2 " \
     "but not of one of another world, which was killed while it wrote its own"
 rm -f pid.0
+mkdir -m 700 /dev/shm/self.h5.partial
+begin 2 timeout -k 5 60 env RANKCLOCK_SPOOL=/dev/shm/self.h5.partial "$RKC_COMMAND" run -o /dev/shm/self.h5 -- \
+    $MPIRUN -n 2 ./hang
+kill_ranks
+is "$(grep -c '^rankclock: wrote /dev/shm/self.h5 (2 of 2 ranks, PARTIAL)' err) $(ls /dev/shm/self.h5.partial | wc -l)" \
+    "1 2" "images that lie where they would be moved to stay there"
+rm -r /dev/shm/self.h5*
 begin 3 timeout -k 5 60 "$RKC_COMMAND" run -o other.h5 -- $MPIRUN -n 3 ./hang
 mv /dev/shm/rankclock-*.rank-2.rkci "$work/elsewhere.rkci" # as if it were another node's
 kill_ranks

@@ -71,7 +71,7 @@ static int parse(int argc, char **argv, struct request *request)
         return rkc_tool_usage("gather", "nothing after", "--run") + 1;
     if (request->job && !*request->job)
         return rkc_tool_usage("gather", "nothing after", "--job") + 1;
-    if (!request->destination)
+    if (!request->destination || !*request->destination)
         return rkc_tool_usage("gather", "no folder", "to copy to") + 1;
     return 0;
 }
@@ -104,27 +104,41 @@ static int find(const struct request *request, const struct rkc_images_wanted *w
     return status;
 }
 
+/* What goes wrong with one goes wrong with most: one line for all. */
+static void say_failed(const struct rkc_image_file *first, size_t failed, int error,
+                       const struct request *request)
+{
+    char more[32] = "";
+    if (failed > 1)
+        snprintf(more, sizeof more, " and %zu more", failed - 1);
+    rkc_tool_error("cannot %s %s%s to %s: %s", request->move ? "move" : "copy", first->path, more,
+                   request->destination, strerror(error));
+}
+
 /* An exit status. */
 static int copy_all(const struct request *request, const struct rkc_images *images)
 {
-    size_t copied = 0, live = 0, moved = 0;
+    const struct rkc_image_file *first = NULL;
+    size_t copied = 0, live = 0, moved = 0, failed = 0;
+    int why = 0;
     for (size_t i = 0; i < images->n; i++) {
         const struct rkc_image_file *file = &images->files[i];
         if (rkc_images_is_live(file)) {
             live++;
             continue;
         }
-        int error = rkc_images_copy(file, request->destination);
-        if (error == ENOENT && access(file->path, F_OK) != 0)
-            moved++; /* by another one of us on this node */
-        else if (error)
-            rkc_tool_error("cannot copy %s to %s: %s", file->path, request->destination,
-                           strerror(error));
-        else if (request->move && unlink(file->path) != 0 && errno != ENOENT)
-            rkc_tool_error("cannot remove %s: %s", file->path, strerror(errno));
+        int error = rkc_images_copy(file, request->destination, request->move);
         copied += error == 0;
+        if (error == ENOENT && access(file->path, F_OK) != 0) {
+            moved++; /* by another one of us on this node */
+        } else if (error && failed++ == 0) {
+            first = file;
+            why = error;
+        }
     }
     printf("%s: %zu image%s\n", request->destination, copied, copied == 1 ? "" : "s");
+    if (failed > 0)
+        say_failed(first, failed, why, request);
     if (live > 0)
         rkc_tool_error(
             "gather: %zu process%s still run: rankclock recover reads their images where "

@@ -289,14 +289,23 @@ static int name_copy(const struct rkc_image_file *file, const char *copy, const 
     return rename(copy, name) == 0 ? 0 : errno;
 }
 
-int rkc_images_copy(const struct rkc_image_file *file, const char *folder)
+/* Whether an image lies in a folder already, by whatever name. */
+static int lies_in(const struct rkc_image_file *file, const char *folder)
+{
+    struct stat there, here;
+    char path[PATH_MAX];
+    const char *name = strrchr(file->path, '/');
+    snprintf(path, sizeof path, "%s/%s", folder, name ? name + 1 : file->path);
+    return stat(path, &there) == 0 && stat(file->path, &here) == 0 &&
+           there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+}
+
+static int copy_into(const struct rkc_image_file *file, const char *folder)
 {
     char copy[PATH_MAX], to[PATH_MAX];
     const char *name = strrchr(file->path, '/');
     name = name ? name + 1 : file->path;
     int stem = (int)(strlen(name) - strlen(".rkci"));
-    if (mkdir(folder, 0700) != 0 && errno != EEXIST)
-        return errno;
     if (snprintf(copy, sizeof copy, "%s/.%.*s.%d.tmp", folder, stem, name, (int)getpid()) >=
         (int)sizeof copy)
         return ENAMETOOLONG;
@@ -313,5 +322,17 @@ int rkc_images_copy(const struct rkc_image_file *file, const char *folder)
     }
     if (error != 0)
         unlink(copy);
+    return error;
+}
+
+int rkc_images_copy(const struct rkc_image_file *file, const char *folder, int move)
+{
+    if (mkdir(folder, 0700) != 0 && errno != EEXIST)
+        return errno;
+    if (lies_in(file, folder))
+        return 0;
+    int error = copy_into(file, folder);
+    if (error == 0 && move && unlink(file->path) != 0 && errno != ENOENT)
+        return errno;
     return error;
 }

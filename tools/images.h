@@ -53,10 +53,13 @@ int rkc_images_same_run(const char *run_id, const char *wanted);
 size_t rkc_images_world_end(const struct rkc_images *images, size_t first);
 
 /** Copy an image into a folder, which is made if need be, under its own name or, where another
- * file has that, one with a number; written to the disk when it returns.
+ * file has that, one with a number; written to the disk when it returns. One that lies there
+ * already stays as it is.
  *
- * @return 0 or an errno
+ * @param move  remove it where it was
+ *
+ * @return 0 or an errno, after which it is where it was
  */
-int rkc_images_copy(const struct rkc_image_file *file, const char *folder);
+int rkc_images_copy(const struct rkc_image_file *file, const char *folder, int move);
 
 #endif

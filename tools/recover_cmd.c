@@ -306,6 +306,9 @@ int rkc_tool_recover(int argc, char **argv)
     int wrong = parse(argc, argv, &request);
     if (wrong)
         return wrong - 1;
+    struct stat stat_;
+    if (request.output && stat(request.output, &stat_) == 0 && !S_ISREG(stat_.st_mode))
+        return rkc_tool_usage("recover", "not the name of a file:", request.output);
     char *named = request.n_arguments > 0 ? default_output(request.arguments[0]) : NULL;
     if (!request.output)
         request.output = named;

@@ -91,9 +91,7 @@ static size_t move_world(const struct rkc_images *images, size_t first, size_t e
     size_t moved = 0;
     int error = 0;
     for (size_t i = first; i < end; i++) {
-        int status = rkc_images_copy(&images->files[i], folder);
-        if (status == 0)
-            unlink(images->files[i].path);
+        int status = rkc_images_copy(&images->files[i], folder, 1);
         moved += status == 0;
         error = status ? status : error;
     }
