@@ -411,8 +411,21 @@ static void find_last_instant(struct collector *c)
     free(inside);
 }
 
-/* Give the nodes that are open the time so far. The row names the innermost one of the first thread
- * that has any. */
+/* Whether an open node tells more of where the rank is than another one of it: of a thread the
+ * innermost, of several threads one that is in MPI, else the first. */
+static int tells_more(const struct rkc_local_node *node, const struct rkc_local_node *named)
+{
+    if (!named)
+        return 1;
+    if (node->root == named->root)
+        return node->node->depth > named->node->depth;
+    int is_mpi = node->kind == RKC_REGION_MPI;
+    if (is_mpi != (named->kind == RKC_REGION_MPI))
+        return is_mpi;
+    return node->root < named->root;
+}
+
+/* Give the open nodes the time so far; the row names one of them. */
 static void add_open(struct collector *c)
 {
     const struct rkc_local_node *named = NULL;
@@ -421,9 +434,7 @@ static void add_open(struct collector *c)
         uint64_t begin = begin_of(node);
         if (!node->is_open)
             continue;
-        if (!is_root(node) &&
-            (!named || node->root < named->root ||
-             (node->root == named->root && node->node->depth > named->node->depth)))
+        if (!is_root(node) && tells_more(node, named))
             named = node;
         int64_t ticks = (int64_t)(c->local->end_ticks - begin);
         if (!c->view->live) /* of a visit that counts one moment, is in the ring the next */

@@ -1,6 +1,7 @@
 /* collect.c - from an image to the numbers of a rank, whatever instant the image is of. */
 #include "autoconf.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -148,6 +149,61 @@ static void test_hanging(void)
     ok(tree.local.row.mpi_ns == 400 && tree.local.row.useful_ns == wall_ns - 400,
        "MPI_Init is no useful time, though its visit does not count yet");
     tree_free(&tree);
+}
+
+/* What the second thread of a process has open meanwhile. */
+struct second {
+    struct tree *tree;
+    uint32_t outer, inner; /* regions */
+    pthread_barrier_t begun, done;
+};
+
+static void *hang(void *arg)
+{
+    struct second *second = arg;
+    struct tree tree = *second->tree;
+    tree.thread = rkc_thread_attach();
+    if (!tree.thread)
+        exit(1);
+    tree_begin(&tree, second->outer, 100);
+    tree_begin(&tree, second->inner, 200);
+    pthread_barrier_wait(&second->begun);
+    pthread_barrier_wait(&second->done);
+    return NULL;
+}
+
+/* The call path named where the first thread is in `first` and the second in outer/inner. */
+static void test_threads_open(const char *first, enum rkc_region_kind first_kind, const char *inner,
+                              enum rkc_region_kind inner_kind, const char *named, const char *rule)
+{
+    struct tree tree;
+    pthread_t thread;
+    tree_init(&tree);
+    struct second second = {&tree, tree_user(&tree, "work"), 0, {{0}}, {{0}}};
+    second.inner = tree_region(&tree, inner_kind, inner);
+    tree_begin(&tree, tree_region(&tree, first_kind, first), 50);
+    pthread_barrier_init(&second.begun, NULL, 2);
+    pthread_barrier_init(&second.done, NULL, 2);
+    if (pthread_create(&thread, NULL, hang, &second) != 0)
+        exit(1);
+    pthread_barrier_wait(&second.begun);
+    tree_collect(&tree, 2000);
+    is_int(tree.local.row.open_path, local_path(&tree.local, named), rule);
+    pthread_barrier_wait(&second.done);
+    pthread_join(thread, NULL);
+    pthread_barrier_destroy(&second.begun);
+    pthread_barrier_destroy(&second.done);
+    tree_free(&tree);
+}
+
+static void test_open(void)
+{
+    test_threads_open("step", RKC_REGION_USER, "MPI_Recv", RKC_REGION_MPI, "work/MPI_Recv",
+                      "of two threads' open call paths that in MPI is named");
+    test_threads_open("MPI_Bcast", RKC_REGION_MPI, "MPI_Recv", RKC_REGION_MPI, "MPI_Bcast",
+                      "of two in MPI the first thread's");
+    test_threads_open("step", RKC_REGION_USER, "halo", RKC_REGION_USER, "step",
+                      "as of two that are not");
 }
 
 /* ---- times ---- */
@@ -623,6 +679,7 @@ int main(void)
     test_live();
     test_last_instant();
     test_hanging();
+    test_open();
     test_rate();
     test_mpi();
     test_device_times();

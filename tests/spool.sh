@@ -149,8 +149,8 @@ is "$? $(cat recover.out)" "0 live.h5: 2 of 2 ranks, PARTIAL" "a file can be mad
 are_there() { # Each where it is to be killed.
     rm -f there.h5
     "$RKC_COMMAND" recover --run first -o there.h5 >recover.out 2>&1
-    "$RKC_COMMAND" report there.h5 >there 2>&1
-    grep -q MPI_Recv there && grep -q MPI_Bcast there
+    "$RKC_COMMAND" report there.h5 >looked 2>&1
+    grep -q MPI_Recv looked && grep -q MPI_Bcast looked
 }
 wait_for are_there
 "$RKC_COMMAND" gather --run first gathered >gather.out 2>&1
