@@ -21,6 +21,12 @@ struct collector {
     int broken, failed;
 };
 
+/* Whether visits ended while the image was read. */
+static int is_moving(const struct rkc_view *view)
+{
+    return view->live && !view->still;
+}
+
 static uint32_t units_of(const struct rkc_view *view)
 {
     return (uint32_t)(view->bytes / RKC_UNIT);
@@ -155,7 +161,7 @@ static void take_node(struct collector *c, const struct rkc_node *node)
     local->kind = c->local->paths.regions[region].kind;
     local->wait = c->local->paths.regions[region].flags & RKC_WAIT;
     take_sums(local, node);
-    if (c->view->live) /* caught in a fold that stands still: the times follow with its end */
+    if (is_moving(c->view)) /* caught in a fold that stands still: the times follow with its end */
         local->visits += local->ahead;
     c->index_of[unit] = c->local->n_nodes;
 }
@@ -322,7 +328,7 @@ static void add_pending(struct collector *c, const struct rkc_ring *ring)
 {
     uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
-    if (c->view->live || head - tail > RKC_RING_RECORDS)
+    if (is_moving(c->view) || head - tail > RKC_RING_RECORDS)
         return;
     for (; tail != head; tail++) {
         const struct rkc_record *record = &ring->record[tail % RKC_RING_RECORDS];
@@ -437,10 +443,10 @@ static void add_open(struct collector *c)
         if (!is_root(node) && tells_more(node, named))
             named = node;
         int64_t ticks = (int64_t)(c->local->end_ticks - begin);
-        if (!c->view->live) /* of a visit that counts one moment, is in the ring the next */
+        if (!is_moving(c->view)) /* of a visit that counts one moment, is in the ring the next */
             node->ticks += ticks > 0 ? (uint64_t)ticks : 0;
     }
-    for (uint32_t i = 0; c->view->live && i < c->local->n_nodes; i++)
+    for (uint32_t i = 0; is_moving(c->view) && i < c->local->n_nodes; i++)
         c->local->nodes[i].is_open = 0;
     if (named)
         c->local->row.open_path = named->path;

@@ -362,7 +362,8 @@ static int read_blocks(int fd, struct rkc_view *view, size_t bytes, const char *
  *
  * Two readings that are equal were true at the instant between them, as every number only
  * grows (a minimum only falls). Numbers that change with each visit and stand for themselves
- * are left out of the comparison: they would never be equal twice.
+ * are left out of the comparison: they would never be equal twice. An image in which no visit ended
+ * between the first reading and the last is as good as a dead process's.
  */
 
 enum { STEADY_TRIES = 2000, TRIES_BEFORE_YIELD = 50 };
@@ -445,6 +446,23 @@ static void read_steady_image(int fd, const struct rkc_view *view)
     read_steady(fd, view, view->base, RKC_HEADER_SIZE, same_clock);
 }
 
+/* Whether all rings are as they were when the whole was read, first of all: then no visit ended
+ * since, and what is in them belongs to the nodes as they are. */
+static int stands_still(int fd, const struct rkc_view *view)
+{
+    enum { HEAD = offsetof(struct rkc_ring, record) };
+    struct rkc_ring again;
+    const struct rkc_block *block = NULL;
+    int broken = 0, still = 1;
+    while (still && (block = rkc_view_next(view, block, &broken))) {
+        size_t got, offset = (size_t)((const char *)block - view->base);
+        if (block->kind == RKC_BLOCK_THREAD && block->bytes >= sizeof again)
+            still = read_at(fd, &again, HEAD, offset, &got) == 0 && got == HEAD &&
+                    memcmp(&again, block, HEAD) == 0;
+    }
+    return still && !broken;
+}
+
 /* A saved image says that measuring has ended. */
 static int is_live(const struct rkc_image_header *header)
 {
@@ -500,8 +518,11 @@ int rkc_view_open(struct rkc_view *view, const char *path, char *text, size_t si
     /* Asked first: what dies later is read as carefully as what lives. */
     int live = is_live(header);
     int status = read_blocks(fd, view, bytes_there(header, stat.st_size), path, text, size);
-    if (!status && live)
+    if (!status && live) {
         read_steady_image(fd, view);
+        atomic_thread_fence(memory_order_seq_cst);
+        view->still = stands_still(fd, view);
+    }
     view->live = live;
     close(fd);
     if (status)

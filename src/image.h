@@ -393,7 +393,8 @@ struct rkc_view {
     const char *base;
     size_t bytes; /* readable and in use */
     void *owned;  /* to be freed, or NULL */
-    int live;     /* a process was writing: what is in its rings is not to be trusted */
+    int live;     /* a process was writing: what is in its rings is not to be trusted, ... */
+    int still;    /* ... unless no visit ended while it was read, as in one that hangs */
 };
 
 /* The own image, in place, once recording has stopped. */

@@ -2,7 +2,8 @@
  *
  *   image_reader show IMAGE                      its call paths: name, visits, inclusive ns
  *   image_reader watch IMAGE SECONDS             read it again and again; no count may fall
- *   image_reader kill WRITER FOLDER TIMES        start WRITER, kill it, compare image and notes
+ *   image_reader kill WRITER FOLDER TIMES        start WRITER, kill it, compare image and notes;
+ *                                                of every fourth also while it is stopped
  *   image_reader spoil IMAGE FOLDER TIMES        read copies that are cut short or damaged
  *
  * The status is 0 when all is well; else the first fault is on stdout. WRITER is
@@ -150,6 +151,7 @@ static int watch_once(const char *file, int64_t last[NOTED])
     if (rkc_view_open(&view, file, text, sizeof text) != 0)
         return fault("%s", text);
     int live = view.live;
+    view.still = 0; /* what counts then does not the next time */
     if (rkc_local_collect(&local, &view, 0) != 0)
         return fault("nothing can be collected");
     int bad = live ? check_whole(&local) : fault("the image is taken for a dead process's");
@@ -234,7 +236,7 @@ static int compare(const struct rkc_local *local, const int64_t noted[NOTED])
     return 0;
 }
 
-static int check_killed(const char *file, const int64_t noted[NOTED])
+static int check_ended(const char *file, const int64_t noted[NOTED], int is_stopped)
 {
     struct rkc_view view;
     struct rkc_local local;
@@ -242,8 +244,11 @@ static int check_killed(const char *file, const int64_t noted[NOTED])
     int bad = 0, status = rkc_view_open(&view, file, text, sizeof text);
     if (status) /* killed before the image was one */
         return any(noted) ? fault("%s", text) : 0;
-    if (view.live)
-        bad = fault("the image is taken for a living process's");
+    if (view.live != is_stopped)
+        bad = fault(is_stopped ? "the image is taken for a dead process's"
+                               : "the image is taken for a living process's");
+    if (is_stopped && !bad && !view.still)
+        bad = fault("the image of a stopped process moves");
     if (rkc_local_collect(&local, &view, 0) == 0) {
         bad = bad ? bad : check_whole(&local);
         bad = bad ? bad : compare(&local, noted);
@@ -281,8 +286,17 @@ static int kill_once(const char *writer, const char *folder, int i, long *visits
     while (i % EARLY && !(read_notes(notes, noted) && any(noted)) && now_s() < give_up_s)
         usleep(200);
     usleep((useconds_t)(rand() % (i % EARLY ? MOST_US : MOST_US / 10)));
+    int status, bad = 0;
+    if (i % 4 == 1) { /* a rank that hangs */
+        kill(child, SIGSTOP);
+        if (waitpid(child, &status, WUNTRACED) != child || !WIFSTOPPED(status))
+            return fault("%s did not stop", writer);
+        int found = find_image(folder, image, sizeof image);
+        bad = read_notes(notes, noted) && any(noted) && found == 1
+                  ? check_ended(image, noted, 1)
+                  : 0;
+    }
     kill(child, SIGKILL);
-    int status;
     if (waitpid(child, &status, 0) != child || !WIFSIGNALED(status))
         return fault("%s ended by itself", writer);
     int known = read_notes(notes, noted) && any(noted);
@@ -291,7 +305,7 @@ static int kill_once(const char *writer, const char *folder, int i, long *visits
         return fault("%d images are in %s", found, folder);
     if (!found)
         return 0;
-    int bad = check_killed(image, noted);
+    bad = bad ? bad : check_ended(image, noted, 0);
     *visits += noted[0];
     if (!bad)
         unlink(image);
