@@ -69,6 +69,11 @@ wc -l $(git ls-files '*.c' '*.h' '*.hpp' 2>/dev/null || ls src/*.[ch] src/*/*.[c
     awk '$2 != "total" && $1 > 600 { print $2, "has", $1, "lines" }' >>"$found"
 check "no file has more than 600 lines"
 
+# make takes the log of tests/x.t for that of tests/x.sh, and runs one of them.
+sed -n 's,^\ttests/\([a-z0-9_/]*\)\.\(t\|mpi\|sh\)\( .\)*$,\1,p' tests/local.mk | sort | uniq -d |
+    sed 's/$/ is the name of several tests/' >>"$found"
+check "no two tests have one name"
+
 needed() {
     readelf -d "$RKC_LIBDIR/$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
         grep -v -E '^(libc\.so|ld-linux|libpthread\.so|libdl\.so|librt\.so|libasan|libubsan|libm\.so|libgcc_s)'

@@ -124,12 +124,12 @@ SLOW_SH_MPI_TESTS = \
 	tests/finalize.sh \
 	tests/fortran.sh \
 	tests/hosts.sh \
+	tests/images.sh \
 	tests/many.sh \
 	tests/publish.sh \
 	tests/recover.sh \
 	tests/save.sh \
 	tests/slurm.sh \
-	tests/spool.sh \
 	tests/strangers.sh \
 	tests/time_limit.sh \
 	tests/writer.sh
