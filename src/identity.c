@@ -255,11 +255,26 @@ static int pid_from(uint64_t pid_space, int pid)
     return found;
 }
 
+static int lives(int pid, int64_t monotonic_ns)
+{
+    char path[64], stat[1024];
+    if (pid <= 0 || (kill(pid, 0) != 0 && errno != EPERM))
+        return 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    size_t bytes = read_file(path, stat, sizeof stat - 1);
+    stat[bytes] = 0;
+    return lives_by_stat(stat, monotonic_ns);
+}
+
+int rkc_identity_runs(int pid)
+{
+    return lives(pid, INT64_MAX / 2);
+}
+
 int rkc_identity_lives(const char *host, const char *boot_id, uint64_t pid_space, int pid,
                        int64_t monotonic_ns)
 {
     char own_host[sizeof self.host] = "", own_boot_id[sizeof self.boot_id];
-    char path[64], stat[1024];
     gethostname(own_host, sizeof own_host - 1);
     read_boot_id(own_boot_id, sizeof own_boot_id);
     if (strncmp(host, own_host, sizeof own_host) != 0 ||
@@ -267,10 +282,5 @@ int rkc_identity_lives(const char *host, const char *boot_id, uint64_t pid_space
         return 0;
     if (pid_space != 0 && pid_space != rkc_identity_pid_space())
         pid = pid_from(pid_space, pid);
-    if (pid <= 0 || (kill(pid, 0) != 0 && errno != EPERM))
-        return 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    size_t bytes = read_file(path, stat, sizeof stat - 1);
-    stat[bytes] = 0;
-    return lives_by_stat(stat, monotonic_ns);
+    return lives(pid, monotonic_ns);
 }

@@ -42,4 +42,7 @@ uint64_t rkc_identity_pid_space(void);
 int rkc_identity_lives(const char *host, const char *boot_id, uint64_t pid_space, int pid,
                        int64_t monotonic_ns);
 
+/* Whether any process of this machine has this number now; a zombie has it no more. */
+int rkc_identity_runs(int pid);
+
 #endif

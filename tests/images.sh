@@ -254,6 +254,9 @@ is "$(grep -c '^rankclock: wrote alone.h5 (1 of 1 ranks, PARTIAL)' err) $(spoole
 "$CC" -shared -fPIC -O1 -o faults.so "$top_srcdir/tests/faults.c" -ldl || bail "cannot compile faults.c"
 cat >killer <<'END'
 #!/bin/sh
+for host in elsewhere $(uname -n); do
+    : >".two.h5.$host.$$.0.tmp"
+done
 kill -9 "$(cat pid.0)"
 END
 chmod +x killer
@@ -266,7 +269,9 @@ timeout -k 5 60 "$RKC_COMMAND" run -o two.h5 -- sh -c "'$writer' notes 0.1
     echo \$\$ >pid.0; RANKCLOCK_WRITER=$work/killer exec '$writer' notes 0.1" >out 2>err
 is "$(grep -c '^rankclock: wrote two.*h5' err) $(ls two*.h5 | wc -l) $(spooled)" "2 2 " \
     "but not of one of another world, which was killed while it wrote its own"
-rm -f pid.0
+is "$(find . -name '.two*' | sed 's/[0-9.]*tmp//')" "./.two.h5.elsewhere" \
+    "of whose file nothing else is left; writers of other hosts may still be there"
+rm -f pid.0 .two*
 mkdir -m 700 /dev/shm/self.h5.partial
 begin 2 timeout -k 5 60 env RANKCLOCK_SPOOL=/dev/shm/self.h5.partial "$RKC_COMMAND" run -o /dev/shm/self.h5 -- \
     $MPIRUN -n 2 ./hang

@@ -18,6 +18,7 @@
 
 #include "images.h"
 #include "rescue.h"
+#include "sink/names.h"
 #include "tools.h"
 
 enum {
@@ -165,6 +166,27 @@ static void look(struct search *search, const char *folder, int depth)
         free(entries);
 }
 
+/* Remove what a writer of this run, and whoever had started it, were killed over. */
+static void remove_left(const struct search *search, const char *folder, int depth)
+{
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        struct stat status;
+        char path[PATH_MAX];
+        const char *name = entry->d_name;
+        if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path ||
+            lstat(path, &status) != 0)
+            continue;
+        if (S_ISDIR(status.st_mode) && name[0] != '.' && depth > 0)
+            remove_left(search, path, depth - 1);
+        else if (S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+                 status.st_mtime >= search->since && rkc_names_is_left(name))
+            unlink(path);
+    }
+    if (dir)
+        closedir(dir);
+}
+
 /* The folder that holds whatever a pattern becomes, "%%" in it undone; returns how many folders
  * deeper the file lies. */
 static int pattern_folder(const char *pattern, char folder[PATH_MAX])
@@ -213,6 +235,7 @@ static void search_and_say(const char *pattern, const char *run_id, time_t began
         if ((files > 0 && i < snapshots) ||
             rkc_rescue_recover(search.folders[i], run_id, shown) == 0)
             say_images(&search, search.folders[i]);
+    remove_left(&search, folder, depth);
     if (files == 0 && search.n_folders == 0)
         rkc_tool_error("the program left no file; unless a line above says why: was an MPI "
                        "program, or one with regions, started with the library?");

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "identity.h"
+
 /* A file name is at most 255 bytes long: two dots, host, process and number are up to 64. */
 enum { STEM_MAX = 190, HOST_MAX = 40, NUMBERS_CLEANED = 1000 };
 
@@ -21,15 +23,22 @@ static const char *base_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
+static void own_host(char host[HOST_MAX + 1])
+{
+    memset(host, 0, HOST_MAX + 1);
+    if (gethostname(host, HOST_MAX) != 0 && errno != ENAMETOOLONG)
+        host[0] = '\0';
+    if (!host[0])
+        strcpy(host, "unknown");
+}
+
 void rkc_names_temporary(const char *output, pid_t pid, int i, char *name, size_t room)
 {
-    char host[HOST_MAX + 1] = "";
+    char host[HOST_MAX + 1];
     const char *base = base_of(output);
-    if (gethostname(host, sizeof host - 1) != 0 && errno != ENAMETOOLONG)
-        host[0] = '\0';
-    host[HOST_MAX] = '\0';
+    own_host(host);
     snprintf(name, room, "%.*s.%.*s.%s.%ld.%d.tmp", (int)(base - output), output, (int)STEM_MAX,
-             base, host[0] ? host : "unknown", (long)pid, i);
+             base, host, (long)pid, i);
 }
 
 void rkc_names_number(const char *output, int n, char *name, size_t room)
@@ -102,6 +111,24 @@ static int is_temporary(const char *name, const char *base)
         end = digits - 1;
     }
     return end > host;
+}
+
+int rkc_names_is_left(const char *name)
+{
+    char host[HOST_MAX + 1], end[HOST_MAX + 32];
+    long pid;
+    int i, read = 0;
+    own_host(host);
+    for (const char *dot = strchr(name + (name[0] == '.'), '.'); dot; dot = strchr(dot + 1, '.')) {
+        size_t length = strlen(host);
+        if (strncmp(dot + 1, host, length) != 0 || dot[1 + length] != '.' ||
+            sscanf(dot + 1 + length, ".%ld.%d.%n", &pid, &i, &read) != 2 || pid <= 0)
+            continue;
+        snprintf(end, sizeof end, ".%s.%ld.%d.tmp", host, pid, i);
+        if (name[0] == '.' && strcmp(dot, end) == 0)
+            return !rkc_identity_runs((int)pid);
+    }
+    return 0;
 }
 
 void rkc_names_find(const char *output, void (*say)(const char *folder, const char *name))

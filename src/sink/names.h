@@ -22,6 +22,10 @@ void rkc_names_number(const char *output, int n, char *name, size_t room);
  * file by which it may have reserved the name that it was about to take. */
 void rkc_names_clean(const char *output, pid_t pid);
 
+/* Whether a name, without its folder, is that of a temporary file of a writer that ran on this host
+ * and has ended. */
+int rkc_names_is_left(const char *name);
+
 /** Find what writers have left in the folder of `output`, of whatever host.
  *
  * @param say   is given each temporary file's name, without its folder
