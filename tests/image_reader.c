@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collect.h"
+#include "image_checks.h"
 
 enum { NOTED = 5, THREADS = 2 };
 
@@ -31,103 +30,24 @@ static const char *const noted_path[NOTED] = {"(run)/step", "(run)/step/halo",
                                               "(run)/step/halo/pack", "(run)/step/compute",
                                               "(run)/step/compute/flux"};
 
-__attribute__((format(printf, 1, 2))) static int fault(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vprintf(format, args);
-    va_end(args);
-    putchar('\n');
-    return 1;
-}
-
-static void path_name(const struct rkc_profile *profile, uint32_t path, char *name, size_t size)
-{
-    const struct rkc_profile_path *at = &profile->paths[path];
-    size_t used = 0;
-    if (at->parent != RKC_NO_PATH) {
-        path_name(profile, at->parent, name, size);
-        used = strlen(name);
-    }
-    snprintf(name + used, size - used, "%s%s", used ? "/" : "", profile->regions[at->region].name);
-}
-
-/* ---- one image ---- */
-
-/* What cannot be when a node is whole. */
-static int check_node(const struct rkc_node *node)
-{
-    const struct rkc_node_sums *sums = rkc_node_current(node);
-    rkc_u128 square = (rkc_u128)sums->square_high << 64 | sums->square_low;
-    if (!sums->visits)
-        return sums->sum || sums->applied ? fault("a node without visits has time") : 0;
-    if (sums->min > sums->max || (rkc_u128)sums->min * sums->visits > sums->sum ||
-        (rkc_u128)sums->max * sums->visits < sums->sum)
-        return fault("%llu visits of %llu to %llu ticks cannot take %llu",
-                     (unsigned long long)sums->visits, (unsigned long long)sums->min,
-                     (unsigned long long)sums->max, (unsigned long long)sums->sum);
-    if (square < (rkc_u128)sums->max * sums->max ||
-        square > (rkc_u128)sums->max * sums->max * sums->visits)
-        return fault("the squares do not fit the visits");
-    return 0;
-}
-
-static int check_histogram(const struct rkc_local *local, uint32_t path)
-{
-    struct rkc_path_hist hist;
-    uint64_t visits = 0, counted = 0;
-    rkc_local_hist(local, path, &hist);
-    for (int bucket = 0; bucket < RKC_TIME_BUCKETS; bucket++)
-        counted += hist.time[bucket];
-    for (uint32_t i = 0; i < local->n_nodes; i++)
-        visits += local->nodes[i].path == path ? local->nodes[i].visits : 0;
-    if (visits == counted)
-        return 0;
-    return fault("the histogram holds %llu visits of %llu", (unsigned long long)counted,
-                 (unsigned long long)visits);
-}
-
-static int check_whole(const struct rkc_local *local)
-{
-    int bad = local->broken ? fault("a part of the image cannot be read") : 0;
-    for (uint32_t i = 0; i < local->n_nodes && !bad; i++)
-        bad = check_node(local->nodes[i].node);
-    for (uint32_t path = 0; path < local->paths.n_paths && !bad; path++)
-        bad = check_histogram(local, path);
-    return bad;
-}
-
-/* Visits of a call path, 0 when it is not there. */
-static int64_t visits_of(const struct rkc_local *local, const char *wanted)
-{
-    for (uint32_t path = 0; path < local->paths.n_paths; path++) {
-        char name[1024];
-        path_name(&local->paths, path, name, sizeof name);
-        int64_t visits = local->values[path][RKC_METRIC_VISITS];
-        if (strcmp(name, wanted) == 0)
-            return visits > 0 ? visits : 0;
-    }
-    return 0;
-}
-
 static int show(const char *file)
 {
     struct rkc_view view;
     struct rkc_local local;
     char text[512], name[4096];
     if (rkc_view_open(&view, file, text, sizeof text) != 0)
-        return fault("%s", text);
+        return image_fault("%s", text);
     if (rkc_local_collect(&local, &view, 0) != 0)
-        return fault("%s holds no call path", file);
+        return image_fault("%s holds no call path", file);
     printf("live %d, state %d, threads %d\n", view.live, local.row.state, local.row.threads);
     for (uint32_t path = 0; path < local.paths.n_paths; path++) {
-        path_name(&local.paths, path, name, sizeof name);
+        image_path_name(&local.paths, path, name, sizeof name);
         printf("%s %lld %lld\n", name, (long long)local.values[path][RKC_METRIC_VISITS],
                (long long)local.values[path][RKC_METRIC_INCLUSIVE]);
     }
     for (uint32_t i = 0; i < local.paths.n_notes; i++)
         printf("note %d %lld\n", local.paths.notes[i].kind, (long long)local.paths.notes[i].count);
-    int bad = check_whole(&local);
+    int bad = image_check(&local);
     rkc_local_free(&local);
     rkc_view_close(&view);
     return bad;
@@ -149,17 +69,17 @@ static int watch_once(const char *file, int64_t last[NOTED])
     struct rkc_local local;
     char text[512];
     if (rkc_view_open(&view, file, text, sizeof text) != 0)
-        return fault("%s", text);
+        return image_fault("%s", text);
     int live = view.live;
     view.still = 0; /* what counts then does not the next time */
     if (rkc_local_collect(&local, &view, 0) != 0)
-        return fault("nothing can be collected");
-    int bad = live ? check_whole(&local) : fault("the image is taken for a dead process's");
+        return image_fault("nothing can be collected");
+    int bad = live ? image_check(&local) : image_fault("the image is taken for a dead process's");
     for (int i = 0; i < NOTED && !bad; i++) {
-        int64_t visits = visits_of(&local, noted_path[i]);
+        int64_t visits = image_visits(&local, noted_path[i]);
         if (visits < last[i])
-            bad = fault("visits of %s fell from %lld to %lld", noted_path[i], (long long)last[i],
-                        (long long)visits);
+            bad = image_fault("visits of %s fell from %lld to %lld", noted_path[i],
+                              (long long)last[i], (long long)visits);
         last[i] = visits;
     }
     rkc_local_free(&local);
@@ -181,7 +101,7 @@ static int watch(const char *file, double seconds)
         reads++;
     }
     if (last[0] <= first)
-        return fault("in %d readings nothing moved", reads);
+        return image_fault("in %d readings nothing moved", reads);
     printf("%d readings, from %lld to %lld visits\n", reads, (long long)first, (long long)last[0]);
     return 0;
 }
@@ -228,10 +148,10 @@ static int find_image(const char *folder, char *file, size_t size)
 static int compare(const struct rkc_local *local, const int64_t noted[NOTED])
 {
     for (int i = 0; i < NOTED; i++) {
-        int64_t visits = visits_of(local, noted_path[i]);
+        int64_t visits = image_visits(local, noted_path[i]);
         if (visits < noted[i] || visits > noted[i] + 2 * THREADS)
-            return fault("%s: %lld visits in the image, %lld noted", noted_path[i],
-                         (long long)visits, (long long)noted[i]);
+            return image_fault("%s: %lld visits in the image, %lld noted", noted_path[i],
+                               (long long)visits, (long long)noted[i]);
     }
     return 0;
 }
@@ -243,18 +163,18 @@ static int check_ended(const char *file, const int64_t noted[NOTED], int is_stop
     char text[512];
     int bad = 0, status = rkc_view_open(&view, file, text, sizeof text);
     if (status) /* killed before the image was one */
-        return any(noted) ? fault("%s", text) : 0;
+        return any(noted) ? image_fault("%s", text) : 0;
     if (view.live != is_stopped)
-        bad = fault(is_stopped ? "the image is taken for a dead process's"
-                               : "the image is taken for a living process's");
+        bad = image_fault(is_stopped ? "the image is taken for a dead process's"
+                                     : "the image is taken for a living process's");
     if (is_stopped && !bad && !view.still)
-        bad = fault("the image of a stopped process moves");
+        bad = image_fault("the image of a stopped process moves");
     if (rkc_local_collect(&local, &view, 0) == 0) {
-        bad = bad ? bad : check_whole(&local);
+        bad = bad ? bad : image_check(&local);
         bad = bad ? bad : compare(&local, noted);
         rkc_local_free(&local);
     } else if (any(noted)) {
-        bad = fault("nothing can be collected");
+        bad = image_fault("nothing can be collected");
     }
     rkc_view_close(&view);
     return bad;
@@ -281,7 +201,7 @@ static int kill_once(const char *writer, const char *folder, int i, long *visits
     unlink(notes);
     pid_t child = start(writer, notes);
     if (child < 0)
-        return fault("cannot start %s: %s", writer, strerror(errno));
+        return image_fault("cannot start %s: %s", writer, strerror(errno));
     double give_up_s = now_s() + 60;
     while (i % EARLY && !(read_notes(notes, noted) && any(noted)) && now_s() < give_up_s)
         usleep(200);
@@ -290,19 +210,18 @@ static int kill_once(const char *writer, const char *folder, int i, long *visits
     if (i % 4 == 1) { /* a rank that hangs */
         kill(child, SIGSTOP);
         if (waitpid(child, &status, WUNTRACED) != child || !WIFSTOPPED(status))
-            return fault("%s did not stop", writer);
+            return image_fault("%s did not stop", writer);
         int found = find_image(folder, image, sizeof image);
-        bad = read_notes(notes, noted) && any(noted) && found == 1
-                  ? check_ended(image, noted, 1)
-                  : 0;
+        bad =
+            read_notes(notes, noted) && any(noted) && found == 1 ? check_ended(image, noted, 1) : 0;
     }
     kill(child, SIGKILL);
     if (waitpid(child, &status, 0) != child || !WIFSIGNALED(status))
-        return fault("%s ended by itself", writer);
+        return image_fault("%s ended by itself", writer);
     int known = read_notes(notes, noted) && any(noted);
     int found = find_image(folder, image, sizeof image);
     if (found > 1 || (known && !found))
-        return fault("%d images are in %s", found, folder);
+        return image_fault("%d images are in %s", found, folder);
     if (!found)
         return 0;
     bad = bad ? bad : check_ended(image, noted, 0);
@@ -320,10 +239,10 @@ static int kill_many(const char *writer, const char *folder, int times)
     for (int i = 0; i < times; i++) {
         int bad = kill_once(writer, folder, i, &visits);
         if (bad)
-            return fault("in life %d", i);
+            return image_fault("in life %d", i);
     }
     if (!visits)
-        return fault("no life lasted until a visit");
+        return image_fault("no life lasted until a visit");
     printf("%d lives, %ld visits of the outermost region\n", times, visits);
     return 0;
 }
@@ -348,7 +267,7 @@ static int write_file(const char *file, const char *data, size_t bytes)
 {
     FILE *out = fopen(file, "wb");
     size_t n = out ? fwrite(data, 1, bytes, out) : 0;
-    return out && fclose(out) == 0 && n == bytes ? 0 : fault("cannot write %s", file);
+    return out && fclose(out) == 0 && n == bytes ? 0 : image_fault("cannot write %s", file);
 }
 
 /* Read all of a copy that may hold anything; the counts of one that can be read. */
@@ -360,14 +279,14 @@ static int read_copy(const char *file, int64_t visits[NOTED])
     int status = rkc_view_open(&view, file, text, sizeof text);
     memset(visits, 0, NOTED * sizeof *visits);
     if (status)
-        return text[0] ? 0 : fault("status %d without a text", status);
+        return text[0] ? 0 : image_fault("status %d without a text", status);
     if (rkc_local_collect(&local, &view, 0) == 0) {
         for (uint32_t path = 0; path < local.paths.n_paths; path++) {
             struct rkc_path_hist hist;
             rkc_local_hist(&local, path, &hist);
         }
         for (int i = 0; i < NOTED; i++)
-            visits[i] = visits_of(&local, noted_path[i]);
+            visits[i] = image_visits(&local, noted_path[i]);
         rkc_local_free(&local);
     }
     rkc_view_close(&view);
@@ -383,7 +302,7 @@ static int cut(const char *data, size_t bytes, const char *copy, const int64_t w
         return 1;
     for (int i = 0; i < NOTED; i++)
         if (visits[i] > whole[i])
-            return fault("cut to %zu bytes it has more visits of %s", size, noted_path[i]);
+            return image_fault("cut to %zu bytes it has more visits of %s", size, noted_path[i]);
     return 0;
 }
 
@@ -420,14 +339,14 @@ static int spoil(const char *file, const char *folder, int times)
     char *data = read_file(file, &bytes);
     int bad = !data || bytes < RKC_BLOCKS_START || read_copy(file, whole) != 0;
     if (bad || !any(whole))
-        bad = fault("%s holds nothing to begin with", file);
+        bad = image_fault("%s holds nothing to begin with", file);
     snprintf(copy, sizeof copy, "%s/copy.rkci", folder);
     for (int i = 0; i < times && !bad; i++) {
         unsigned seed = (unsigned)getpid() * 1000 + (unsigned)i;
         srand(seed);
         bad = i % 2 ? cut(data, bytes, copy, whole) : damage(data, bytes, copy);
         if (bad)
-            fault("with seed %u", seed);
+            image_fault("with seed %u", seed);
     }
     unlink(copy);
     free(data);

@@ -294,6 +294,7 @@ MPI_LIBS = librkc-mpi.la librkc-core.la
 $(C_COMMAND_TESTS) $(COMMAND_HELPERS): $(COMMAND_LIBS)
 $(C_COMMAND_TESTS) $(COMMAND_HELPERS): LDADD = $(COMMAND_LIBS) $(LIBM)
 $(C_COMMAND_TESTS) $(COMMAND_HELPERS): AM_LDFLAGS += $(HDF5_RPATH)
+tests_image_reader_SOURCES = tests/image_reader.c tests/image_checks.c tests/image_checks.h
 tests_reader_t_CPPFLAGS = $(AM_CPPFLAGS) $(HDF5_CPPFLAGS)
 tests_reader_mpi_t_CPPFLAGS = $(AM_CPPFLAGS) $(HDF5_CPPFLAGS)
 $(MPI_TESTS): $(MPI_LIBS)
