@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "await.h"
 #include "clock.h"
 #include "collect.h"
 #include "gather.h"
@@ -19,24 +20,26 @@ enum { WINDOW = RKC_NUMBERS_WINDOW }; /* call paths whose numbers are sent at on
 
 static const int64_t ROWS_BYTES_MAX = INT64_C(256) << 20; /* of per-rank values, by default */
 static const int64_t SECOND_NS = 1000000000;
-static const int64_t SAY_WAITING_S = 30;
 /* Once all ranks have met, messages take no longer. But a rank that gave up earlier has left
  * its part of the meeting behind: who comes late finds it there, and nobody afterwards. So where
  * the last one came when another one's patience was at its end, or within LATE_S of it as their
  * clocks tell, all meet once more before anything large is sent: MPICH's MPI_Finalize does not end
- * while a message is pending that its receiver has to fetch. */
+ * while a message is pending that its receiver has to fetch. So they do where
+ * somebody has waited for APART_S or more, who may have seen that it would be in vain (await.h):
+ * which takes longer than that. */
 static const int64_t MET_S = 20;
 static const int64_t LATE_S = 10;
+static const int64_t APART_S = 1;
 
 /* What all ranks tell as they meet, and of which the largest holds. */
-enum { PACKET_BYTES_WANTED, CAME_NS, LEAVES_NS, MEETING };
+enum { PACKET_BYTES_WANTED, CAME_NS, CAME_FIRST_NS, LEAVES_NS, MEETING };
 
 static struct {
     int rank;
     int64_t timeout_ns;
     struct rkc_gather gather;
     struct rkc_pending pending;
-    int64_t meeting[MEETING]; /* times are Unix ns, that of leaving negative */
+    int64_t meeting[MEETING]; /* times are Unix ns, the earliest ones negative */
     int64_t here;             /* of the second meeting, where only coming counts */
     struct rkc_sink *sink; /* rank 0: NULL when the writer could not be started */
     struct rkc_view view;
@@ -63,23 +66,11 @@ static void start_writer(void)
 }
 
 /* Wait for an operation that ends when all ranks have come. */
-static int wait_for_all(const struct rkc_link *link)
+static int wait_for_all(const struct rkc_link *link, struct rkc_pending *pending,
+                        int64_t deadline_ns)
 {
-    int64_t begin_ns = rkc_clock_monotonic_ns();
-    int64_t quiet_ns = SAY_WAITING_S * SECOND_NS;
-    int64_t first_ns = ending.timeout_ns < quiet_ns ? ending.timeout_ns : quiet_ns;
-    int status = rkc_private_wait(link->carrier, &ending.gather.pending, begin_ns + first_ns);
-    if (status == RKC_ETIMEOUT && ending.timeout_ns > quiet_ns) {
-        if (ending.rank == 0)
-            rkc_log(RKC_LOG_WARNING,
-                    "not all ranks are in MPI_Finalize after %d s: the others wait for %d s in "
-                    "all (RANKCLOCK_FINALIZE_TIMEOUT)",
-                    (int)SAY_WAITING_S, rkc_private_config()->finalize_timeout_s);
-        status =
-            rkc_private_wait(link->carrier, &ending.gather.pending, begin_ns + ending.timeout_ns);
-    }
-    ending.wait_ns = rkc_clock_monotonic_ns() - begin_ns;
-    return status;
+    return rkc_await(link, pending, ending.begin_ns, rkc_private_config()->finalize_timeout_s,
+                     deadline_ns);
 }
 
 int rkc_private_finish_meet(struct rkc_link *link)
@@ -91,8 +82,11 @@ int rkc_private_finish_meet(struct rkc_link *link)
     if (link->size > 1) {
         rkc_gather_prepare(&ending.gather, link, rkc_gather_bytes(rkc_private_image()));
         int64_t now_ns = rkc_clock_unix_ns();
+        if (rkc_private_recording())
+            atomic_store(&rkc_image_header(rkc_private_image())->arrived_unix_ns, now_ns);
         ending.meeting[PACKET_BYTES_WANTED] = ending.gather.bytes;
         ending.meeting[CAME_NS] = now_ns;
+        ending.meeting[CAME_FIRST_NS] = -now_ns;
         ending.meeting[LEAVES_NS] = -(now_ns + ending.timeout_ns);
         status = link->carrier->agree(link->context, ending.meeting, MEETING, &ending.gather.pending);
     }
@@ -100,7 +94,9 @@ int rkc_private_finish_meet(struct rkc_link *link)
         start_writer();
     if (link->size == 1 || status != 0)
         return status;
-    status = wait_for_all(link);
+    int64_t begin_ns = rkc_clock_monotonic_ns();
+    status = wait_for_all(link, &ending.gather.pending, begin_ns + ending.timeout_ns);
+    ending.wait_ns = rkc_clock_monotonic_ns() - begin_ns;
     ending.gather.bytes = ending.meeting[PACKET_BYTES_WANTED];
     return status;
 }
@@ -108,7 +104,9 @@ int rkc_private_finish_meet(struct rkc_link *link)
 /* Whether a rank may have given up before the last one came: all ranks get the same answer. */
 static int may_be_late(void)
 {
-    return ending.meeting[CAME_NS] > -ending.meeting[LEAVES_NS] - LATE_S * SECOND_NS;
+    const int64_t *all = ending.meeting;
+    return all[CAME_NS] > -all[LEAVES_NS] - LATE_S * SECOND_NS ||
+           all[CAME_NS] > -all[CAME_FIRST_NS] + APART_S * SECOND_NS;
 }
 
 static void collect(void)
@@ -320,7 +318,7 @@ static int collect_and_meet_again(const struct rkc_link *link)
     }
     int status = link->carrier->agree(link->context, &ending.here, 1, &ending.pending);
     collect();
-    return status == 0 ? rkc_private_wait(link->carrier, &ending.pending, soon_ns()) : status;
+    return status == 0 ? wait_for_all(link, &ending.pending, soon_ns()) : status;
 }
 
 static int write_with_all(struct rkc_link *link)
@@ -354,6 +352,8 @@ static void say_phases(void)
 
 static const char *reason(int status)
 {
+    if (status == RKC_ETIMEOUT && rkc_await_why())
+        return rkc_await_why();
     if (status == RKC_ETIMEOUT)
         return "not all ranks came to MPI_Finalize in time";
     if (status == RKC_EMPI)
@@ -375,6 +375,7 @@ int rkc_private_finish(struct rkc_link *link, int status)
     }
     if (status == 0 || rkc_private_save(reason(status)) == 0)
         rkc_private_done();
+    rkc_await_end();
     if (ending.collected && status != RKC_ETIMEOUT && status != RKC_EMPI) {
         rkc_local_free(&ending.local);
         rkc_view_close(&ending.view);

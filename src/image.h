@@ -111,6 +111,7 @@ struct rkc_image_header {
     _Atomic uint32_t n_nodes, n_regions, n_threads;
     uint32_t zero;
     uint64_t pid_space; /* rkc_identity_pid_space, which pid is of */
+    _Atomic int64_t arrived_unix_ns; /* when the process came to MPI_Finalize; 0: not yet */
 };
 
 _Static_assert(sizeof(struct rkc_image_header) <= RKC_HEADER_SIZE, "the header has a page");

@@ -277,16 +277,23 @@ static int move(const char *from, const char *to)
     return 0;
 }
 
-void rkc_spool_rename(struct rkc_spool *spool, const char *run_id, const char *world_id, int rank)
+void rkc_spool_name_start(const char *run_id, const char *world_id, char *start, size_t size)
 {
-    char name[RKC_SPOOL_NAME_MAX], run[RUN_CHARACTERS + 1], world[WORLD_CHARACTERS + 1];
-    if (!spool->name[0] || spool->owner != getpid())
-        return;
+    char run[RUN_CHARACTERS + 1], world[WORLD_CHARACTERS + 1];
     make_part(run_id, run, sizeof run);
     make_part(world_id, world, sizeof world);
+    snprintf(start, size, "rankclock-%s.%s.", run, world);
+}
+
+void rkc_spool_rename(struct rkc_spool *spool, const char *run_id, const char *world_id, int rank)
+{
+    char name[RKC_SPOOL_NAME_MAX], start[RUN_CHARACTERS + WORLD_CHARACTERS + 32];
+    if (!spool->name[0] || spool->owner != getpid())
+        return;
+    rkc_spool_name_start(run_id, world_id, start, sizeof start);
     int folder = (int)(strrchr(spool->name, '/') - spool->name);
-    int length = snprintf(name, sizeof name, "%.*s/rankclock-%s.%s.rank-%d.rkci", folder,
-                          spool->name, run, world, rank);
+    int length =
+        snprintf(name, sizeof name, "%.*s/%srank-%d.rkci", folder, spool->name, start, rank);
     if (length < 0 || (size_t)length >= sizeof name || move(spool->name, name) != 0)
         return;
     strcpy(spool->name, name);

@@ -50,6 +50,9 @@ int rkc_spool_extend(struct rkc_spool *spool, size_t from, size_t to);
 /* Name the file after the run once it is known; where that name is taken the old one stays. */
 void rkc_spool_rename(struct rkc_spool *spool, const char *run_id, const char *world_id, int rank);
 
+/* What the names of files begin with that belong to one run and world. */
+void rkc_spool_name_start(const char *run_id, const char *world_id, char *start, size_t size);
+
 /* Remove what this very process left before it became another program (exec). */
 void rkc_spool_remove_former(const struct rkc_spool *spool);
 

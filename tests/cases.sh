@@ -121,7 +121,6 @@ launch() { # plain|tool
                 RANKCLOCK_OUTPUT="$dir/out/run.h5" RANKCLOCK_WRITER="$command"
             ;;
         esac
-        [ "$mode:$preload" = tool:first ] && set -- "$@" RANKCLOCK_FINALIZE_TIMEOUT=1
         set -- "$@" "$program"
         colon=:
     done

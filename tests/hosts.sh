@@ -80,4 +80,23 @@ is "$(awk '/finalized/ { print $1, $2 }' ranks | sort)" \
 3 fake2
 4 fake3
 5 fake3" "each rank on its own"
+
+# --- a rank without us, of which those on other hosts learn by a mark in the folder of the images ---
+
+sums=$top_builddir/tests/apps/sums
+cat >some <<END
+#!/bin/sh
+[ "\${OMPI_COMM_WORLD_RANK:-\$PMI_RANK}" != 1 ] || unset LD_PRELOAD
+exec "$sums"
+END
+chmod +x some
+begin=$(date +%s)
+on_hosts $MPIRUN $network $three -n 4 ./some >out
+is "$? $(grep -c 'has ended' out)" "0 4" "a rank of four on two hosts runs without us: it ends as it should"
+is "$(sed -n 's/^rankclock: \(.*\): what was measured is saved in .*hosts.h5.partial; .*/\1/p' err)" \
+    "rank 1 on fake1 runs without rankclock" "its host is named, once"
+is "$(ls hosts.h5.partial)" "rank-0.rkci
+rank-2.rkci
+rank-3.rkci" "those on the other host have left their images, too"
+ok "$([ $(($(date +%s) - begin)) -lt 120 ]; echo $?)" "long before their patience ends"
 finish

@@ -20,6 +20,7 @@ C_TESTS = \
 	tests/fork.t \
 	tests/gpu_find.t \
 	tests/image.t \
+	tests/neighbors.t \
 	tests/nomem.t \
 	tests/pack.t \
 	tests/pipe.t \

@@ -1,8 +1,9 @@
 #!/bin/sh
-# LIMIT 240
+# LIMIT 300
 # Ranks that were started without us, wherever they are in the world: the program's sums and its end
-# are what they are without the library, nobody waits for longer than RANKCLOCK_FINALIZE_TIMEOUT, also
-# for one who comes after the others have given up, and the images make a file that names who is missing.
+# are what they are without the library, nobody waits for one that is seen to be without us, nor for
+# longer than RANKCLOCK_FINALIZE_TIMEOUT for one that is not, also one who comes after the others have
+# given up, and the images make a file that names who is missing.
 set -u
 
 . "$top_srcdir/tests/tap.sh"
@@ -15,7 +16,21 @@ sums=$top_builddir/tests/apps/sums
 start 60 4 "$sums" >plain.out 2>plain.err || bail "the program fails without the library"
 sort plain.out >plain.sorted
 
-# mixed TIMEOUT PART... - each is ours:RANKS or other:RANKS, with :SECONDS where they come late.
+# A process of a rank with MPI and without us, which starts the program with us.
+mpi_file=$(ldd "$sums" | sed -n 's/.*libmpi[^ ]* => \([^ ]*\).*/\1/p' | head -n 1)
+cat >shell <<'END'
+#!/bin/sh
+preload=$1
+shift
+LD_PRELOAD=$preload "$@"
+exit
+END
+chmod +x shell
+mkdir elsewhere
+
+# mixed TIMEOUT PART... - each is WHOSE:RANKS, with :SECONDS where they come late. It is ours, other
+# (without us), off (told to leave it off), or ours with its image in memory alone, in a folder of
+# its own (elsewhere), or started by a shell that has MPI.
 mixed() {
     timeout=$1
     shift
@@ -26,9 +41,20 @@ mixed() {
         whose=${part%%:*} rest=${part#*:}
         ranks=${rest%%:*} late=${rest#"$ranks"}
         set -- "$@" $colon "$ranks"
+        ours=$RKC_LIBDIR/librankclock-mpi.so
+        case $whose in
+        off) set -- "$@" RANKCLOCK_ENABLE=off ;;
+        memory | shell) set -- "$@" RANKCLOCK_SPOOL=off ;;
+        elsewhere) set -- "$@" RANKCLOCK_SPOOL="$work/elsewhere" ;;
+        esac
         [ "$whose" = other ] ||
-            set -- "$@" LD_PRELOAD="$RKC_LIBDIR/librankclock-mpi.so" RANKCLOCK_OUTPUT=run.h5 \
-                RANKCLOCK_WRITER="$RKC_COMMAND" RANKCLOCK_FINALIZE_TIMEOUT="$timeout"
+            set -- "$@" RANKCLOCK_OUTPUT=run.h5 RANKCLOCK_WRITER="$RKC_COMMAND" \
+                RANKCLOCK_FINALIZE_TIMEOUT="$timeout"
+        case $whose in
+        other) ;;
+        shell) set -- "$@" LD_PRELOAD="$mpi_file" ./shell "$ours" ;;
+        *) set -- "$@" LD_PRELOAD="$ours" ;;
+        esac
         set -- "$@" "$sums" ${late#:}
         colon=:
     done
@@ -52,13 +78,15 @@ images_are() { # RANKS WHAT
         "$(for rank in $1; do printf 'rank-%s.rkci ' "$rank"; done | sed 's/ $//')" "$2"
 }
 
-# Ranks that are not ours, or late: images of the others, and what is made of them.
-left() { # SECONDS RANKS MISSING WHAT
+# Ranks that are not ours, or late: images of the others, the reason, and what is made of them.
+in_time="not all ranks came to MPI_Finalize in time"
+left() { # SECONDS RANKS MISSING WHAT [REASON]
     results_are_right "$4"
     ok "$([ "$seconds" -le "$1" ]; echo $?)" "$4: it ends within $1 s"
     images_are "$2" "$4: each of ours leaves its image"
-    is "$(grep -c '^rankclock: not all ranks came to MPI_Finalize in time: ' err) $(grep -c '^rankclock' err)" \
-        "1 1" "$4: which is said once"
+    is "$(sed -n 's/^\(rankclock: .*\): what was measured is saved in .*run.h5.partial; .*/\1/p' err)" \
+        "rankclock: ${5:-$in_time}" "$4: which is said once, with the reason"
+    is "$(grep -c '^rankclock' err)" 1 "$4: and nothing else is said"
     "$RKC_COMMAND" recover run.h5.partial -o recovered.h5 >recover.out 2>&1
     ok $? "$4: a file is made of them" recover.out
     "$RKC_COMMAND" info recovered.h5 >info 2>&1
@@ -68,6 +96,11 @@ left() { # SECONDS RANKS MISSING WHAT
     like "$(head -n 1 report)" "PARTIAL ($of/4 ranks" "$4: as its report does"
 }
 
+host=$(uname -n)
+mixed 600 other:1 ours:3
+left 60 "1 2 3" 0 "rank 0 is seen not to be ours" "rank 0 on $host runs without rankclock"
+mixed 600 ours:1 other:1:2 off:1 ours:1:8
+left 60 "0 3" 1-2 "two are seen not to be, one is late" "ranks 1-2 on $host run without rankclock"
 mixed 1 other:1 ours:3
 left 30 "1 2 3" 0 "rank 0 is not ours"
 mixed 1 ours:1 other:1 ours:2
@@ -97,4 +130,11 @@ like "$("$RKC_COMMAND" report recovered.h5 2>&1)" "COMPLETE (4/4 ranks" \
 mixed 30 ours:3 ours:1:2
 results_are_right "one is late, but in time"
 is "$(ls -d run.*) $(grep -c 'wrote .*run.h5' err)" "run.h5 1" "one is late, but in time: there is a file"
+
+# --- and all are ours, but some have no image that the others see, for as long as it takes to be sure ---
+
+mixed 600 ours:1 memory:1:10 elsewhere:1:10 shell:1:11
+results_are_right "some cannot be seen"
+is "$(ls -dA run.* .rankclock* 2>/dev/null)" "run.h5" "some cannot be seen: they are waited for, and there is a file"
+is "$(grep '^rankclock' err)" "rankclock: wrote $work/run.h5" "some cannot be seen: nothing else is said"
 finish

@@ -5,7 +5,8 @@
  *   finalize        all ranks finalize
  *   exit, _exit     it leaves without MPI_Finalize, with status 3
  *   stop            it is stopped for good
- *   late SECONDS    it comes to MPI_Finalize that much later
+ *   late SECONDS    it comes to MPI_Finalize that much later, from a region "late"
+ *   two-late SECONDS  so does rank 0
  *   abort           it calls MPI_Abort(comm, 7)
  *   abort-before    every rank calls MPI_Abort before MPI_Init
  *   twice           every rank calls MPI_Finalize a second time
@@ -68,8 +69,11 @@ static void end_alone(const char *way, const char *how)
         _exit(3);
     if (strcmp(way, "stop") == 0)
         raise(SIGSTOP);
-    if (strcmp(way, "late") == 0)
+    if (strcmp(way, "late") == 0 || strcmp(way, "two-late") == 0) {
+        call("rkc_begin", "late");
         usleep((useconds_t)(atof(how) * 1e6));
+        call("rkc_end", "late");
+    }
     if (strcmp(way, "abort") == 0)
         MPI_Abort(MPI_COMM_WORLD, 7);
 }
@@ -172,12 +176,12 @@ int main(int argc, char **argv)
     if (sum != size)
         return 9;
     control(way);
-    if (strcmp(way, "late") != 0)
+    if (strcmp(way, "late") != 0 && strcmp(way, "two-late") != 0)
         work_in(atoi(how));
     leave_something(way);
     if (strcmp(way, "hang") == 0)
         hang();
-    if (rank == 1)
+    if (rank == 1 || (rank == 0 && strcmp(way, "two-late") == 0))
         end_alone(way, how);
     if (MPI_Finalize() != MPI_SUCCESS)
         return 8;

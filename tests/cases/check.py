@@ -276,9 +276,9 @@ def check_folder(lines, folder, stderr, faults):
         if not Range(stated[word]).holds(number):
             faults.append(f"{word} {stated[word]}: {number}")
     known = set(files + images + [os.path.dirname(image) for image in images])
-    # The mark of the run that has saved them.
-    known.update(mark for image in images[:1]
-                 for mark in glob.glob(os.path.join(os.path.dirname(image), ".*"))[:1])
+    # The marks of the run that has saved them, and of why.
+    known.update(os.path.join(os.path.dirname(image), mark) for image in images[:1]
+                 for mark in (".run", ".without"))
     for base, folders, others in os.walk(folder):
         for name in folders + others:
             path = os.path.join(base, name)
