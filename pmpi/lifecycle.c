@@ -20,6 +20,7 @@
 #include "group.h"
 #include "lifecycle.h"
 #include "next.h"
+#include "other.h"
 #include "runtime.h"
 #include "wait.h"
 
@@ -31,7 +32,9 @@ static struct rkc_image_header *header_of_run(void)
 int rkc_mpi_is_ours(void)
 {
     char library[256], why[512];
-    if (rkc_facts_check_library(library, sizeof library))
+    if (rkc_mpi_other_file())
+        snprintf(library, sizeof library, "%s", rkc_mpi_other_file());
+    else if (rkc_facts_check_library(library, sizeof library))
         return 1;
     snprintf(why, sizeof why, "built for %s, but the program has %s", RKC_MPI_LIBRARY, library);
     rkc_private_refuse(why);
@@ -129,6 +132,8 @@ static void know_world(uint64_t init_ticks)
 
 int rkc_mpi_notice(void)
 {
+    if (rkc_mpi_other_file())
+        return rkc_mpi_is_ours();
     if (atomic_load_explicit(&known, memory_order_relaxed) || !mpi_is_up())
         return 1;
     if (!rkc_mpi_is_ours())

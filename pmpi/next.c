@@ -7,6 +7,7 @@
 #include "autoconf.h"
 
 #include "next.h"
+#include "other.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -95,13 +96,32 @@ static int is_foreign(const void *function, const void *mpi)
     return 1;
 }
 
+static char *entry_of(int i)
+{
+    return (char *)&rkc_mpi_next + (size_t)i * sizeof(any_function);
+}
+
+/* The program has another MPI than ours: its functions are next, and nobody else's. */
+static int leave_to_other(void)
+{
+    void *other = rkc_mpi_other_find();
+    for (int i = 0; other && i < RKC_MPI_C_FUNCTIONS; i++) {
+        const void *function = dlsym(other, rkc_mpi_functions[i].name);
+        if (function)
+            memcpy(entry_of(i), &function, sizeof function);
+    }
+    return other != NULL;
+}
+
 static void find(void)
 {
+    if (leave_to_other())
+        return;
     const void *known = dlsym(RTLD_NEXT, "PMPI_Initialized");
     const void *mpi = known ? object_of(known) : NULL;
     int missing = !known;
     for (int i = 0; mpi && i < RKC_MPI_C_FUNCTIONS; i++) {
-        char *entry = (char *)&rkc_mpi_next + (size_t)i * sizeof(any_function);
+        char *entry = entry_of(i);
         const void *own;
         memcpy(&own, entry, sizeof own);
         const void *first = dlsym(RTLD_DEFAULT, rkc_mpi_functions[i].name);

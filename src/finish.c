@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "collect.h"
 #include "gather.h"
+#include "identity.h"
 #include "link.h"
 #include "log.h"
 #include "reduce.h"
@@ -392,7 +393,8 @@ int rkc_finish_alone(void)
 
 void rkc_private_refuse(const char *why)
 {
-    rkc_log(RKC_LOG_WARNING, "%s: recording is off", why);
+    if (rkc_identity_speaks()) /* it is so for all ranks of a job */
+        rkc_log(RKC_LOG_WARNING, "%s: recording is off", why);
     rkc_private_stop(RKC_STATE_RUNNING);
     rkc_private_done();
 }

@@ -56,7 +56,7 @@ RKC_API int rkc_private_finish(struct rkc_link *link, int status);
 /* All of it for a process by itself. 0 or a status (logged) after the image was saved. */
 int rkc_finish_alone(void);
 
-/* Say that recording is off, and why, and end it. */
+/* Say that recording is off, and why, by one rank for all, and end it. */
 RKC_API void rkc_private_refuse(const char *why);
 
 #endif

@@ -106,6 +106,7 @@ SH_COMMAND_TESTS = \
 	tests/manual.sh \
 	tests/next.sh \
 	tests/nompi.sh \
+	tests/other_mpi.sh \
 	tests/report.sh \
 	tests/run.sh \
 	tests/sessions.sh \
