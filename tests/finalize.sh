@@ -58,22 +58,16 @@ saved="^rankclock: not all ranks came to MPI_Finalize in time: .*saved in $work/
 # --- late, too late, never ---
 
 # A job that says something after half a minute goes on beside the others; the last checks are its own.
+# Rank 0 is late, too, and its image in memory alone.
+ours="LD_PRELOAD=$library RANKCLOCK_OUTPUT=run.h5"
 mkdir quiet
-(cd quiet && start 100 2 LD_PRELOAD="$library" RANKCLOCK_OUTPUT=run.h5 "$ending" late 32 >out 2>err) &
+# shellcheck disable=SC2086 # two settings
+(cd quiet && start 100 1 $ours RANKCLOCK_SPOOL=off "$ending" two-late 35 : \
+    3 $ours "$ending" two-late 35 >out 2>err) &
 quiet=$!
 
 measured 100 4 late 1.5
 is "$status $(said)" "0 rankclock: wrote $work/run.h5" "a rank that comes late is waited for"
-
-# Rank 0 is late, too, and its image in memory alone.
-ours="LD_PRELOAD=$library RANKCLOCK_OUTPUT=run.h5"
-rm -rf run.*
-# shellcheck disable=SC2086 # two settings
-start 100 1 $ours RANKCLOCK_SPOOL=off "$ending" two-late 35 : 3 $ours "$ending" two-late 35 >out 2>err
-known="rank 1 is in late; rank 0 has no image on $(uname -n)"
-is "$(said)" "rankclock: not all ranks are in MPI_Finalize after 30 s ($known): the others wait for 600 s in all (RANKCLOCK_FINALIZE_TIMEOUT)
-rankclock: wrote $work/run.h5" "after half a minute one rank says what is known of those awaited"
-is "$(ls -dA .rankclock* run.* 2>/dev/null)" run.h5 "and there is nothing but the file"
 
 measured 100 4 late 4 -- RANKCLOCK_FINALIZE_TIMEOUT=1
 is "$status $(grep -c done out)" "0 4" "a rank that comes too late lets the program end well"
@@ -169,7 +163,11 @@ is "$(ls run.h5.partial)" "rank-0.rkci
 rank-1.rkci" "the images are left in the folder for temporary files"
 
 wait $quiet
-is "$(grep '^rankclock:' quiet/err)" "rankclock: not all ranks are in MPI_Finalize after 30 s: the others wait for 600 s in all (RANKCLOCK_FINALIZE_TIMEOUT)
-rankclock: wrote $work/quiet/run.h5" "after half a minute rank 0 says what it waits for"
+known="rank 1 is in late; rank 0 has no image on $(uname -n)"
+is "$(grep '^rankclock:' quiet/err)" "rankclock: not all ranks are in MPI_Finalize after 30 s ($known): the others wait for 600 s in all (RANKCLOCK_FINALIZE_TIMEOUT)
+rankclock: wrote $work/quiet/run.h5" "after half a minute one rank says what is known of those awaited"
+is "$(ls -A quiet)" "err
+out
+run.h5" "and there is nothing but the file"
 
 finish
