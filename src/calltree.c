@@ -168,7 +168,10 @@ static struct rkc_node *make_node(struct rkc_thread *thread, uint32_t parent, ui
 
 int rkc_tree_root(struct rkc_thread *thread)
 {
+    uint64_t mask;
+    rkc_thread_change(thread, &mask);
     struct rkc_node *root = make_node(thread, 0, tree.names.root, 0);
+    rkc_thread_changed(thread, &mask);
     if (!root)
         return RKC_ENOMEM;
     thread->ring->root = rkc_image_unit(thread->base, root);
@@ -262,9 +265,9 @@ static uint32_t child_of(struct rkc_thread *thread, struct rkc_node *parent, uin
     if (!own && atomic_load_explicit(&header->n_nodes, memory_order_relaxed) >= RKC_NODES_MAX - 1)
         return 0;
     uint64_t mask;
-    rkc_thread_signals_block(&mask);
+    rkc_thread_change(thread, &mask);
     unit = add_child(thread, parent, region);
-    rkc_thread_signals_restore(&mask);
+    rkc_thread_changed(thread, &mask);
     return unit;
 }
 
@@ -524,7 +527,7 @@ void rkc_private_end_full(struct rkc_hot *hot, struct rkc_node *node, uint32_t r
 void rkc_private_fold(struct rkc_thread *thread)
 {
     uint64_t mask;
-    rkc_thread_signals_block(&mask);
+    rkc_thread_change(thread, &mask);
     struct rkc_ring *ring = thread->ring;
     double rate = (double)atomic_load_explicit(&tree.rate, memory_order_relaxed) * 0x1p-56;
     uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
@@ -546,7 +549,7 @@ void rkc_private_fold(struct rkc_thread *thread)
     close_sums(met, head);
     atomic_store_explicit(&ring->tail, head, memory_order_release);
     rkc_tree_calibrate(0);
-    rkc_thread_signals_restore(&mask);
+    rkc_thread_changed(thread, &mask);
     if (RKC_UNLIKELY(atomic_load_explicit(&rkc_private_timed_threads, memory_order_relaxed)))
         rkc_timed_poll(thread);
 }

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "identity.h"
+#include "line.h"
 #include "log.h"
 
 enum { DEFAULT_STEP = 256 << 10 };
@@ -36,6 +38,8 @@ static int leave_file(struct rkc_image *image, int error)
         return RKC_ENOMEM;
     madvise(image->base + image->limit, image->reserve - image->limit, MADV_DONTFORK);
     image->spool.grows = 0;
+    if (image->left_file)
+        image->left_file();
     return 0;
 }
 
@@ -202,42 +206,60 @@ static int write_all(int fd, const char *data, size_t bytes)
     return 0;
 }
 
-int rkc_image_save(const struct rkc_image *image, const char *path)
+/* Not on the stack: a signal handler's may be small. */
+static char save_name[PATH_MAX + 8];
+static char save_head[RKC_HEADER_SIZE] __attribute__((aligned(RKC_UNIT)));
+
+/* The header of a copy. In it everything is there, also what the spool file had no room for. */
+static void write_head(const struct rkc_image *image, size_t used, const struct rkc_image_end *end)
 {
-    char temporary[4200];
-    size_t length = strlen(path);
-    if (length + 5 > sizeof temporary) {
+    struct rkc_image_header *header = (void *)save_head;
+    memcpy(save_head, image->base, sizeof save_head);
+    atomic_store(&header->backed, (uint64_t)used);
+    if (!end)
+        return;
+    if (atomic_load(&header->state) == RKC_STATE_RUNNING)
+        atomic_store(&header->state, (uint32_t)end->state);
+    if (atomic_load(&header->signal) == 0)
+        atomic_store(&header->signal, end->signal);
+    if (!atomic_load(&header->clock.ended)) {
+        header->clock.end = end->clock;
+        atomic_store(&header->clock.ended, 1);
+    }
+}
+
+int rkc_image_save(const struct rkc_image *image, const char *path, const struct rkc_image_end *end)
+{
+    struct rkc_line line = rkc_line_in(save_name, sizeof save_name);
+    rkc_line_add(&line, path);
+    rkc_line_add(&line, ".tmp");
+    if (line.cut) {
         errno = ENAMETOOLONG;
         return RKC_EIO;
     }
-    memcpy(temporary, path, length);
-    memcpy(temporary + length, ".tmp", 5);
     size_t used = atomic_load_explicit(&rkc_image_header(image)->used, memory_order_acquire);
     if (!rkc_spool_size_allowed(used)) {
         errno = EFBIG;
         return RKC_EIO;
     }
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = open(save_name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return RKC_EIO;
-    /* In the copy everything is there, also what the spool file had no room for. */
-    char head[RKC_HEADER_SIZE] __attribute__((aligned(RKC_UNIT)));
-    memcpy(head, image->base, sizeof head);
-    atomic_store(&((struct rkc_image_header *)(void *)head)->backed, (uint64_t)used);
-    int status = write_all(fd, head, sizeof head);
+    write_head(image, used, end);
+    int status = write_all(fd, save_head, sizeof save_head);
     if (!status)
-        status = write_all(fd, image->base + sizeof head, used - sizeof head);
+        status = write_all(fd, image->base + sizeof save_head, used - sizeof save_head);
     int error = errno;
     if (close(fd) != 0 && !status) {
         status = RKC_EIO;
         error = errno;
     }
-    if (!status && rename(temporary, path) != 0) {
+    if (!status && rename(save_name, path) != 0) {
         status = RKC_EIO;
         error = errno;
     }
     if (status)
-        unlink(temporary);
+        unlink(save_name);
     errno = error;
     return status;
 }

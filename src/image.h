@@ -311,6 +311,8 @@ struct rkc_image {
     size_t limit; /* bytes that may be touched */
     size_t reserve;
     struct rkc_spool spool;
+    /* Called with the lock held once what comes is in memory alone; or NULL. */
+    void (*left_file)(void);
 };
 
 static inline void *rkc_image_at(const char *base, uint32_t unit)
@@ -383,11 +385,22 @@ static inline void rkc_image_publish(struct rkc_block *block)
     atomic_store_explicit(&block->count, 1, memory_order_release);
 }
 
+/* What a saved image says of itself that the live one does not: what is not RKC_STATE_RUNNING, or
+ * 0, stands there already. */
+struct rkc_image_end {
+    enum rkc_state state;
+    int signal;
+    struct rkc_clock_pair clock; /* now */
+};
+
 /** Write the used bytes to a file, under a temporary name first.
  *
- * @return 0 or RKC_EIO with errno set. Async-signal-safe.
+ * @param end  NULL: the image says what it says
+ *
+ * @return 0 or RKC_EIO with errno set. Async-signal-safe; one call at a time.
  */
-int rkc_image_save(const struct rkc_image *image, const char *path);
+int rkc_image_save(const struct rkc_image *image, const char *path,
+                   const struct rkc_image_end *end);
 
 /* An image to read: one's own, or a file's bytes. */
 struct rkc_view {

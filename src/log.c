@@ -5,12 +5,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "line.h"
+
+enum { LINE_MAX_BYTES = 1024, READER_MS = 1000 };
 
 static int max_level = RKC_LOG_INFO;
 
@@ -57,7 +63,11 @@ static void write_line(const char *line, size_t size)
     sigaddset(&pipe_alone, SIGPIPE);
     sigpending(&pending);
     pthread_sigmask(SIG_BLOCK, &pipe_alone, &mask);
-    if (write(STDERR_FILENO, line, size) < 0 && errno == EPIPE && !sigismember(&pending, SIGPIPE))
+    struct pollfd reader = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (poll(&reader, 1, READER_MS) == 0) /* a pipe that is full: nobody reads it */
+        size = 0;
+    if (size && write(STDERR_FILENO, line, size) < 0 && errno == EPIPE &&
+        !sigismember(&pending, SIGPIPE))
         sigtimedwait(&pipe_alone, NULL, &none);
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
@@ -72,22 +82,31 @@ int rkc_log_level(void)
     return max_level;
 }
 
+void rkc_log_line(int level, const char *text)
+{
+    int saved = errno;
+    if (level <= max_level && is_stderr()) {
+        char room[LINE_MAX_BYTES];
+        struct rkc_line line = rkc_line_in(room, sizeof room);
+        rkc_line_add(&line, "rankclock: ");
+        rkc_line_add_part(&line, text, strnlen(text, sizeof room - line.used - 2));
+        rkc_line_add(&line, "\n");
+        write_line(line.text, line.used);
+    }
+    errno = saved;
+}
+
 void rkc_log(int level, const char *format, ...)
 {
     int saved = errno;
-    if (level > max_level || !is_stderr()) {
-        errno = saved;
-        return;
-    }
-    char line[1024] = "rankclock: ";
-    size_t used = sizeof "rankclock: " - 1;
+    char text[LINE_MAX_BYTES];
     va_list args;
+    if (level > max_level)
+        return;
     va_start(args, format);
-    int n = vsnprintf(line + used, sizeof line - used - 1, format, args);
+    int n = vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (n > 0)
-        used += (size_t)n < sizeof line - used - 1 ? (size_t)n : sizeof line - used - 2;
-    line[used++] = '\n';
-    write_line(line, used);
+    if (n >= 0)
+        rkc_log_line(level, text);
     errno = saved;
 }

@@ -20,4 +20,7 @@ void rkc_log_begin(void);
 /* Write one line, "rankclock: " before it. Keeps errno. Never to stdout. */
 void rkc_log(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same of a text as it is. Async-signal-safe. */
+void rkc_log_line(int level, const char *text);
+
 #endif

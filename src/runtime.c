@@ -30,6 +30,7 @@
 #include "identity.h"
 #include "log.h"
 #include "region.h"
+#include "save.h"
 
 enum { PROBLEMS_MAX = 8 };
 enum state { NOT_STARTED, ON, OFF };
@@ -228,6 +229,7 @@ static int start_recording(void)
     start_clock(header, rate);
     identify(header);
     name_output();
+    rkc_save_prepare();
     find_writer();
     if (rkc_region_init(&run.image, &names) != 0)
         return RKC_ENOMEM;
@@ -385,8 +387,9 @@ void rkc_private_stop(enum rkc_state state)
 
 void rkc_private_done(void)
 {
-    if (!atomic_exchange(&run.done, 1))
-        rkc_spool_remove(&run.image.spool);
+    if (atomic_exchange(&run.done, 1))
+        return;
+    rkc_spool_remove(&run.image.spool);
 }
 
 void rkc_private_model(enum rkc_model model)

@@ -9,13 +9,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "calltree.h"
 #include "log.h"
 
 struct table {
-    uint32_t n_slots;
+    _Atomic uint32_t n_slots;
     uint32_t free_slot; /* 1 + the first free one */
     struct rkc_thread slot[];
 };
@@ -54,6 +55,59 @@ void rkc_thread_signals_restore(const uint64_t *old_mask)
 {
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, old_mask, NULL, sizeof *old_mask);
 }
+
+/* ---- holding still ---- */
+
+static _Atomic uint32_t frozen;
+
+/* How long a saver waits for changes, and changes for a saver. */
+static const int64_t CHANGE_NS = 100000000, SAVER_NS = 2000000000;
+
+static void doze(void)
+{
+    struct timespec time = {.tv_nsec = 50000};
+    nanosleep(&time, NULL);
+}
+
+void rkc_thread_change(struct rkc_thread *thread, uint64_t *old_mask)
+{
+    int64_t until_ns = 0;
+    rkc_thread_signals_block(old_mask);
+    atomic_store(&thread->changing, 1);
+    while (atomic_load(&frozen)) {
+        int64_t now_ns = rkc_clock_monotonic_ns();
+        until_ns = until_ns ? until_ns : now_ns + SAVER_NS;
+        if (now_ns > until_ns)
+            break;
+        atomic_store(&thread->changing, 0);
+        doze();
+        atomic_store(&thread->changing, 1);
+    }
+}
+
+void rkc_thread_changed(struct rkc_thread *thread, const uint64_t *old_mask)
+{
+    atomic_store_explicit(&thread->changing, 0, memory_order_release);
+    rkc_thread_signals_restore(old_mask);
+}
+
+void rkc_thread_freeze(void)
+{
+    struct table *table = threads.table;
+    int64_t until_ns = rkc_clock_monotonic_ns() + CHANGE_NS;
+    atomic_store(&frozen, 1);
+    uint32_t n = table ? atomic_load(&table->n_slots) : 0;
+    for (uint32_t i = 0; i < n; i++)
+        while (atomic_load(&table->slot[i].changing) && rkc_clock_monotonic_ns() < until_ns)
+            doze();
+}
+
+void rkc_thread_thaw(void)
+{
+    atomic_store(&frozen, 0);
+}
+
+/* ---- the lock ---- */
 
 void rkc_thread_lock(void)
 {
@@ -192,7 +246,7 @@ static struct rkc_thread *take_slot(struct table *table)
     }
     if (table->n_slots == RKC_THREADS_MAX)
         return NULL;
-    return &table->slot[table->n_slots++];
+    return &table->slot[atomic_fetch_add(&table->n_slots, 1)];
 }
 
 static int give_ring(struct rkc_thread *thread)

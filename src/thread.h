@@ -55,6 +55,8 @@ struct rkc_thread {
     char *base;          /* of the image */
     struct rkc_ring *ring;
 
+    _Atomic uint32_t changing; /* 1 within rkc_thread_change */
+
     void *mpi; /* pmpi's own, kept from thread to thread */
     void *gpu; /* gpu/timed.c's, likewise */
 
@@ -134,5 +136,16 @@ void rkc_thread_unlock(void);
 /* The same without the lock, for paths that only the thread itself writes. */
 void rkc_thread_signals_block(uint64_t *old_mask);
 void rkc_thread_signals_restore(const uint64_t *old_mask);
+
+/* Around changes of nodes that belong together: signals are blocked, and a thread that saves the
+ * image goes first. Nothing that could wait for that thread may be done in between, nor the same
+ * again. */
+void rkc_thread_change(struct rkc_thread *thread, uint64_t *old_mask);
+void rkc_thread_changed(struct rkc_thread *thread, const uint64_t *old_mask);
+
+/* Hold all threads off from such changes, having waited a while for those that are at it; and let
+ * them go on. A thread held off for too long goes on by itself. Async-signal-safe. */
+void rkc_thread_freeze(void);
+void rkc_thread_thaw(void);
 
 #endif

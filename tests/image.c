@@ -308,13 +308,14 @@ static int small_file(void)
     int n = count_file(image.spool.name, &broken, text);
     if (n < 200 || n > 4 * STEP / BLOCK)
         return 4;
-    if (rkc_image_save(&image, "too-large") != RKC_EIO || errno != EFBIG)
+    if (rkc_image_save(&image, "too-large", NULL) != RKC_EIO || errno != EFBIG)
         return 5;
     limit.rlim_cur = RLIM_INFINITY;
     setrlimit(RLIMIT_FSIZE, &limit);
     char path[64];
     snprintf(path, sizeof path, "%s/saved", folder);
-    if (rkc_image_save(&image, path) != 0 || count_file(path, &broken, text) != 1000 || broken)
+    if (rkc_image_save(&image, path, NULL) != 0 || count_file(path, &broken, text) != 1000 ||
+        broken)
         return 6;
     unlink(path);
     rkc_image_destroy(&image);
@@ -367,13 +368,14 @@ static void test_save(void)
     rkc_image_create(&image, NULL, STEP);
     fill(&image, 300);
     snprintf(path, sizeof path, "%s/rank-0.rkci", folder);
-    is_int(rkc_image_save(&image, path), 0, "an image is saved");
+    is_int(rkc_image_save(&image, path, NULL), 0, "an image is saved");
     stat(path, &file);
     is_int(file.st_size, (int64_t)atomic_load(&rkc_image_header(&image)->used), "all that is used");
     is_int(file.st_mode & 0777, 0600, "for its owner alone");
     is_int(count_file(path, &broken, text), 300, "and read back");
     ok(!broken, "whole");
-    is_int(rkc_image_save(&image, "/nowhere/rank-0.rkci"), RKC_EIO, "where it cannot be it is not");
+    is_int(rkc_image_save(&image, "/nowhere/rank-0.rkci", NULL), RKC_EIO,
+           "where it cannot be it is not");
     is_int(errno, ENOENT, "for the reason given");
 
     size_t bytes;
@@ -403,7 +405,7 @@ static int spoilt(struct rkc_image *image, void (*spoil)(struct rkc_image_header
     char path[64];
     snprintf(path, sizeof path, "%s/spoilt", folder);
     memcpy(&saved, header, sizeof saved);
-    rkc_image_save(image, path);
+    rkc_image_save(image, path, NULL);
     size_t bytes;
     char *data = read_all(path, &bytes);
     spoil((struct rkc_image_header *)(void *)data);

@@ -17,11 +17,11 @@ check() {
 # The level of a file of src/ by its name without folder and ending; public headers are 0.
 level() {
     case $1 in
-    autoconf | rankclock/* | clock | config | identity | log | schema | schema_tables | stats | status | utf8)
+    autoconf | rankclock/* | clock | config | identity | line | log | schema | schema_tables | stats | status | utf8)
         echo 0 ;;
     buffer | calltree | collect | hot | image | index | local* | numbers | pack* | profile* | spool | thread | \
         sink/sink | gpu/*) echo 1 ;;
-    await | devices | rank_rows | finish | gather | gpu_region | link | mark | mpi_blocks | neighbors* | peers | reader* | reduce | region | runtime | save | sink/* | \
+    await | devices | rank_rows | finish | gather | gpu_region | link | mark | mpi_blocks | neighbors* | peers | reader* | reduce | region | runtime | save | signals | neighbours | sink/* | \
         names | publish | spawn | stream | unstream | pipe | job | hdf5*) echo 2 ;;
     *) echo "? $1" ;;
     esac

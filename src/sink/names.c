@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "identity.h"
+#include "line.h"
 
 /* A file name is at most 255 bytes long: two dots, host, process and number are up to 64. */
 enum { STEM_MAX = 190, HOST_MAX = 40, NUMBERS_CLEANED = 1000 };
@@ -47,10 +48,13 @@ void rkc_names_number(const char *output, int n, char *name, size_t room)
     const char *dot = strrchr(base, '.');
     if (!dot || dot == base)
         dot = base + strlen(base);
-    if (n == 1)
-        snprintf(name, room, "%s", output);
-    else
-        snprintf(name, room, "%.*s.%d%s", (int)(dot - output), output, n, dot);
+    struct rkc_line line = rkc_line_in(name, room);
+    rkc_line_add_part(&line, output, (size_t)(dot - output));
+    if (n > 1) {
+        rkc_line_add(&line, ".");
+        rkc_line_add_number(&line, n);
+    }
+    rkc_line_add(&line, dot);
 }
 
 /* Whether a writer has made the file only to reserve its name: it is ours, empty, and no older than

@@ -15,7 +15,7 @@ enum { RKC_NAMES_TEMPORARIES = 100, RKC_NAMES_ROOM = 128 };
  */
 void rkc_names_temporary(const char *output, pid_t pid, int i, char *name, size_t room);
 
-/* The n-th name to try for `output`, from 1: run.h5, run.2.h5, run.3.h5 ... */
+/* The n-th name to try for `output`, from 1: run.h5, run.2.h5, run.3.h5 ... Async-signal-safe. */
 void rkc_names_number(const char *output, int n, char *name, size_t room);
 
 /** Remove what a writer of this host, ended by now, has left: its temporary files, and the empty
