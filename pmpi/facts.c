@@ -157,16 +157,26 @@ void rkc_facts_after_init(int level)
     rkc_private_fact("other_tools", tools);
 }
 
-int rkc_facts_local_rank(void)
+/* The first of some variables that is a number, or -1. */
+static int number_of(const char *const *names)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-                                        "SLURM_LOCALID"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *value = getenv(names[i]);
+    for (; *names; names++) {
+        const char *value = getenv(*names);
         char *end;
-        long rank = value ? strtol(value, &end, 10) : -1;
-        if (rank >= 0 && rank <= INT32_MAX && end != value && *end == '\0')
-            return (int)rank;
+        long number = value ? strtol(value, &end, 10) : -1;
+        if (number >= 0 && number <= INT32_MAX && end != value && *end == '\0')
+            return (int)number;
     }
     return -1;
+}
+
+int rkc_facts_local_rank(void)
+{
+    return number_of((const char *const[]){"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                           "SLURM_LOCALID", NULL});
+}
+
+int rkc_facts_local_size(void)
+{
+    return number_of((const char *const[]){"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", NULL});
 }

@@ -15,4 +15,7 @@ void rkc_facts_after_init(int level);
 /* The number of this rank among those of its node, from the launcher; -1 if it does not say. */
 int rkc_facts_local_rank(void);
 
+/* How many of the world's ranks are on this node, likewise. */
+int rkc_facts_local_size(void);
+
 #endif

@@ -22,6 +22,7 @@
 #include "next.h"
 #include "other.h"
 #include "runtime.h"
+#include "signals.h"
 #include "wait.h"
 
 static struct rkc_image_header *header_of_run(void)
@@ -127,6 +128,7 @@ static void know_world(uint64_t init_ticks)
     rkc_private_world(rank, size, rkc_facts_local_rank());
     rkc_private_calibrate(1);
     rkc_facts_after_init(level);
+    rkc_private_signals_take(rkc_facts_local_size());
     wait_for_finalize();
 }
 
@@ -149,6 +151,7 @@ int rkc_mpi_before_init(void)
     if (rkc_mpi_is_twin() || !rkc_private_start() || !rkc_mpi_is_ours())
         return 0;
     rkc_facts_before_init();
+    rkc_private_signals_before();
     return 1;
 }
 

@@ -15,6 +15,7 @@
 #include "facts.h"
 #include "lifecycle.h"
 #include "next.h"
+#include "signals.h"
 
 static _Atomic int n_open; /* sessions of the program */
 
@@ -93,6 +94,7 @@ static void know_processes(MPI_Session session, uint64_t init_ticks)
     rkc_private_world(rank, size, rkc_facts_local_rank());
     rkc_private_calibrate(1);
     rkc_facts_after_init(level);
+    rkc_private_signals_take(rkc_facts_local_size());
 }
 
 void rkc_mpi_after_session_init(MPI_Session session, uint64_t ticks)

@@ -15,6 +15,7 @@
 #include "log.h"
 #include "reduce.h"
 #include "runtime.h"
+#include "signals.h"
 #include "sink/pipe.h"
 
 enum { WINDOW = RKC_NUMBERS_WINDOW }; /* call paths whose numbers are sent at once */
@@ -377,6 +378,7 @@ int rkc_private_finish(struct rkc_link *link, int status)
     if (status == 0 || rkc_private_save(reason(status)) == 0)
         rkc_private_done();
     rkc_await_end();
+    rkc_signals_give_back();
     if (ending.collected && status != RKC_ETIMEOUT && status != RKC_EMPI) {
         rkc_local_free(&ending.local);
         rkc_view_close(&ending.view);

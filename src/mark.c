@@ -124,9 +124,9 @@ int rkc_mark_read(const struct rkc_image_header *header, char why[RKC_MARK_TEXT_
 static void claim_name(const struct rkc_image_header *header, char *path, size_t size)
 {
     const char *output = rkc_private_output(), *slash = strrchr(output, '/');
-    char start[RKC_SPOOL_NAME_MAX];
-    rkc_spool_name_start(header->run_id, header->world_id, start, sizeof start);
-    snprintf(path, size, "%.*s.%swaiting", slash ? (int)(slash + 1 - output) : 0, output, start);
+    char run[RKC_SPOOL_RUN_MAX];
+    rkc_spool_run_name(header->run_id, header->world_id, run);
+    snprintf(path, size, "%.*s.%s.waiting", slash ? (int)(slash + 1 - output) : 0, output, run);
 }
 
 int rkc_mark_claim(const struct rkc_image_header *header)

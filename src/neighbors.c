@@ -110,11 +110,11 @@ int rkc_neighbors_look(struct rkc_neighbors *neighbors, const struct rkc_image_h
                        const char *setting)
 {
     const char *folder[RKC_SPOOL_FOLDERS_MAX];
-    char start[RKC_SPOOL_NAME_MAX];
+    char run[RKC_SPOOL_RUN_MAX], start[RKC_SPOOL_RUN_MAX + 8];
     int n = rkc_spool_folders(setting, folder), status = 0;
     rkc_neighbors_free(neighbors);
-    rkc_spool_name_start(own->run_id, own->world_id, start, sizeof start - sizeof "rank-");
-    strcat(start, "rank-");
+    rkc_spool_run_name(own->run_id, own->world_id, run);
+    snprintf(start, sizeof start, "%s.rank-", run);
     for (int i = 0; i < n && status == 0; i++)
         status = look_in(neighbors, folder[i], start, own);
     return status;

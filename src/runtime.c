@@ -31,6 +31,7 @@
 #include "log.h"
 #include "region.h"
 #include "save.h"
+#include "signals.h"
 
 enum { PROBLEMS_MAX = 8 };
 enum state { NOT_STARTED, ON, OFF };
@@ -390,6 +391,7 @@ void rkc_private_done(void)
     if (atomic_exchange(&run.done, 1))
         return;
     rkc_spool_remove(&run.image.spool);
+    rkc_signals_give_back();
 }
 
 void rkc_private_model(enum rkc_model model)

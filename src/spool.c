@@ -98,6 +98,12 @@ static int leaves_room(const struct statfs *fs, size_t bytes)
     return size == 0 || (uint64_t)fs->f_bavail * (uint64_t)fs->f_bsize >= kept + bytes;
 }
 
+int rkc_spool_has_room(const char *folder, size_t bytes)
+{
+    struct statfs fs;
+    return statfs(folder, &fs) == 0 && !fault_of(folder, &fs) && leaves_room(&fs, bytes);
+}
+
 static int write_zeros(int fd, size_t from, size_t to)
 {
     static const char zeros[ZEROS];
@@ -261,6 +267,14 @@ static void make_part(const char *text, char *part, size_t size)
     part[n] = 0;
 }
 
+void rkc_spool_run_name(const char *run_id, const char *world_id, char name[RKC_SPOOL_RUN_MAX])
+{
+    char run[RUN_CHARACTERS + 1], world[WORLD_CHARACTERS + 1];
+    make_part(run_id, run, sizeof run);
+    make_part(world_id, world, sizeof world);
+    snprintf(name, RKC_SPOOL_RUN_MAX, "rankclock-%s.%s", run, world);
+}
+
 /* 0 or an errno; never over another file. */
 static int move(const char *from, const char *to)
 {
@@ -277,23 +291,15 @@ static int move(const char *from, const char *to)
     return 0;
 }
 
-void rkc_spool_name_start(const char *run_id, const char *world_id, char *start, size_t size)
-{
-    char run[RUN_CHARACTERS + 1], world[WORLD_CHARACTERS + 1];
-    make_part(run_id, run, sizeof run);
-    make_part(world_id, world, sizeof world);
-    snprintf(start, size, "rankclock-%s.%s.", run, world);
-}
-
 void rkc_spool_rename(struct rkc_spool *spool, const char *run_id, const char *world_id, int rank)
 {
-    char name[RKC_SPOOL_NAME_MAX], start[RUN_CHARACTERS + WORLD_CHARACTERS + 32];
+    char name[RKC_SPOOL_NAME_MAX], run[RKC_SPOOL_RUN_MAX];
     if (!spool->name[0] || spool->owner != getpid())
         return;
-    rkc_spool_name_start(run_id, world_id, start, sizeof start);
+    rkc_spool_run_name(run_id, world_id, run);
     int folder = (int)(strrchr(spool->name, '/') - spool->name);
     int length =
-        snprintf(name, sizeof name, "%.*s/%srank-%d.rkci", folder, spool->name, start, rank);
+        snprintf(name, sizeof name, "%.*s/%s.rank-%d.rkci", folder, spool->name, run, rank);
     if (length < 0 || (size_t)length >= sizeof name || move(spool->name, name) != 0)
         return;
     strcpy(spool->name, name);

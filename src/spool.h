@@ -11,7 +11,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { RKC_SPOOL_NAME_MAX = 512, RKC_SPOOL_FOLDERS_MAX = 3, RKC_SPOOL_WHY_MAX = 256 };
+enum {
+    RKC_SPOOL_NAME_MAX = 512,
+    RKC_SPOOL_FOLDERS_MAX = 3,
+    RKC_SPOOL_WHY_MAX = 256,
+    RKC_SPOOL_RUN_MAX = 200
+};
 
 /* Of the room in a folder, so much is never taken: the larger of the two. */
 #define RKC_SPOOL_KEEP_BYTES ((uint64_t)16 << 20)
@@ -50,13 +55,16 @@ int rkc_spool_extend(struct rkc_spool *spool, size_t from, size_t to);
 /* Name the file after the run once it is known; where that name is taken the old one stays. */
 void rkc_spool_rename(struct rkc_spool *spool, const char *run_id, const char *world_id, int rank);
 
-/* What the names of files begin with that belong to one run and world. */
-void rkc_spool_name_start(const char *run_id, const char *world_id, char *start, size_t size);
+/* "rankclock-RUN.WORLD", with which the names of a run's files begin. */
+void rkc_spool_run_name(const char *run_id, const char *world_id, char name[RKC_SPOOL_RUN_MAX]);
+
+/* Whether a folder is fit for files that are mapped, and has room for so much. */
+int rkc_spool_has_room(const char *folder, size_t bytes);
 
 /* Remove what this very process left before it became another program (exec). */
 void rkc_spool_remove_former(const struct rkc_spool *spool);
 
-/* Remove the file, if it is this process's. */
+/* Remove the file, if it is this process's. Async-signal-safe. */
 void rkc_spool_remove(struct rkc_spool *spool);
 
 /* Whether the process may have a file of this size: beyond its limit it gets SIGXFSZ.

@@ -150,6 +150,7 @@ APPS = \
 	tests/apps/habits \
 	tests/apps/heat \
 	tests/apps/image_writer \
+	tests/apps/signals \
 	tests/apps/sums
 
 CASES = \

@@ -1,0 +1,161 @@
+#!/bin/sh
+# LIMIT 300
+# Signals: what ends a program leaves its image, and ends it as it would without the library; what is
+# the program's own is left alone.
+set -u
+
+. "$top_srcdir/tests/tap.sh"
+[ "$RKC_SANITIZERS" = no ] || skip_all "the sanitizers have handlers of their own"
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+. "$top_srcdir/tests/start.sh"
+cd "$work" || exit 1
+# shellcheck disable=SC3045 # dash, bash and ksh know -c
+ulimit -c 0
+library=$RKC_LIBDIR/librankclock-mpi.so
+program=$top_builddir/tests/apps/signals
+spool=$RANKCLOCK_SPOOL
+export RANKCLOCK_OUTPUT=run.h5 RANKCLOCK_WRITER="$RKC_COMMAND" RANKCLOCK_RUN_ID="signals-$$"
+job=
+leave() {
+    [ -z "$job" ] || kill -9 "$job" 2>/dev/null
+    for file in "$work"/pid.*; do
+        [ ! -e "$file" ] || kill -9 "$(cat "$file")" 2>/dev/null
+    done
+    cd /
+    rm -rf "$work" "$start_memory"
+}
+trap leave EXIT
+
+# One process without a launcher, whose status tells the signal. PRELOAD is "" or the library.
+alone() { # PRELOAD [SETTING=VALUE]... PROGRAM...
+    preload=$1
+    shift
+    rm -rf run.h5* "$spool"/rankclock-*
+    timeout -k 5 60 env LD_PRELOAD="$preload" "$@" >out 2>err </dev/null
+    status=$?
+}
+
+# What a process says but for numbers and for our own lines.
+messages() {
+    grep -v -e '^rankclock: ' -e '/librankclock' -e '^ *[0-9]*  ' err | sed 's/0x[0-9a-f]*//g; s/[0-9]//g'
+}
+
+recovered() { # WANTED WHAT
+    "$RKC_COMMAND" recover run.h5.partial -o recovered.h5 >recover.out 2>&1
+    is "$(cat recover.out)" "recovered.h5: $1" "$2"
+    rm -f recovered.h5
+}
+
+# --- whose handlers are there ---
+
+alone "" "$program" see
+[ "$status" -eq 0 ] || bail "the program fails alone: $(cat err)"
+mv out plain
+owners=$(sed -n 's/^between: //p' plain)
+alone "$library" "$program" see
+is "$status $(sed -n 's/^between: //p' out)" \
+    "0 $(echo "$owners" | sed 's/TERM default/TERM librankclock/; s/XCPU default/XCPU librankclock/')" \
+    "with an image behind a file those that others send are ours, where nobody else has them"
+is "$(grep -v ^between out)" "$(grep -v ^between plain)" \
+    "handlers of the program, forked children, the end: all is as without the library"
+is "$(ls -d run.h5*)" run.h5 "and the run goes on to its end"
+alone "$library" RANKCLOCK_SPOOL=off "$program" see
+is "$(sed -n 's/^between: //p' out | sed 's/ USR1.*//')" \
+    "TERM librankclock INT ignored XCPU librankclock QUIT signals SEGV librankclock BUS librankclock FPE librankclock ILL librankclock ABRT librankclock" \
+    "without a file crashes are ours, too, and MPI's own handlers behind ours"
+is "$(grep -v ^between out)" "$(grep -v ^between plain)" "without a file: else all is as before"
+
+# --- crashes ---
+
+for how in segv bus fpe ill abort; do
+    alone "" "$program" die $how
+    plain_status=$status plain_messages=$(messages)
+    alone "$library" "$program" die $how
+    is "$status $(messages)" "$plain_status $plain_messages" "$how: status and messages stay"
+    is "$(ls -d run.h5* 2>/dev/null) $(find "$spool" -mindepth 1 -name '*.rkci' | wc -l)" " 1" \
+        "$how: the image stays behind"
+    alone "$library" RANKCLOCK_SPOOL=off "$program" die $how
+    is "$status $(messages)" "$plain_status $plain_messages" "$how without a file: they stay as well"
+    like "$(cat err)" "^rankclock: SIG[A-Z]*: what was measured is saved in $work/run.h5.partial; " \
+        "$how without a file: the image is saved, which is said"
+    recovered '1 of 1 ranks, ABORTED' "$how without a file: what ended so is aborted"
+done
+alone "$library" RANKCLOCK_SPOOL=off "$program" own
+is "$status $(ls -d run.h5* 2>/dev/null)" "5 " \
+    "a handler that the program sets later gets its signal as it was"
+
+# --- signals that others send ---
+
+for signal in TERM INT XCPU QUIT; do
+    alone "" "$program" die $signal
+    plain_status=$status
+    alone "$library" "$program" die $signal
+    is "$status $(grep -c "^rankclock: SIG$signal: " err)" "$plain_status 1" \
+        "SIG$signal, to a thread that we do not know: the status stays"
+    is "$(find "$spool" -mindepth 1 -name 'rankclock-*' | wc -l)" 0 "SIG$signal: its image is saved, and no longer in the spool"
+    recovered '1 of 1 ranks, PARTIAL' "SIG$signal: what ended so is partial"
+done
+
+# --- many ranks, at work in threads ---
+
+# Start ranks that work, and wait until they do.
+begin() { # RANKS THREADS [SETTING=VALUE]...
+    ranks=$1 threads=$2
+    shift 2
+    rm -rf pid.* stop run.h5* "$spool"/rankclock-*
+    # shellcheck disable=SC2086 # MPIRUN may hold arguments
+    timeout -k 5 100 $MPIRUN -n "$ranks" env LD_PRELOAD="$library" "$@" "$program" work "$threads" \
+        >out 2>err </dev/null &
+    job=$!
+    await "$ranks" pid.
+}
+
+# Wait for files whose names begin so; there are N of them, each with something in it.
+await() { # N BEGINNING
+    for _ in $(seq 300); do
+        [ "$(find . -path "./$2*" -type f -size +0 | wc -l)" -ge "$1" ] && return
+        sleep 0.1
+    done
+}
+
+ended() {
+    wait "$job"
+    status=$?
+    job=
+    rm -f pid.*
+}
+
+# A visit that is open counts.
+whole() { # WHAT
+    for image in run.h5.partial/*.rkci; do
+        "$top_builddir/tests/image_reader" show "$image" >show.out 2>&1 || break
+        awk '$1 ~ /outer$/ { outer += $2 } $1 ~ /inner$/ { inner += $2 }
+             END { lacking = 3 * outer - inner; exit !(outer > 0 && lacking >= 0 && lacking <= 3 * 8) }' \
+            show.out || break
+        image=
+    done
+    is "$image" "" "$1"
+}
+
+begin 3 8
+# shellcheck disable=SC2046 # each is a word
+kill -TERM $(cat pid.*)
+ended
+is "$(ls run.h5.partial)" "rank-0.rkci
+rank-1.rkci
+rank-2.rkci" "SIGTERM to all ranks: each leaves its image"
+whole "in the middle of what 8 threads do: the images are whole, no visit is torn"
+is "$(grep -c '^rankclock: SIGTERM' err) $(grep -c '^rankclock: ' err)" "1 1" "which one rank says for all"
+is "$(find "$spool" -mindepth 1 -name 'rankclock-*')" "" "and nothing else is left of the run"
+recovered '3 of 3 ranks, PARTIAL' "a file made of them is partial"
+
+begin 3 2 RANKCLOCK_SPOOL=off
+# shellcheck disable=SC2046
+kill -TERM $(cat pid.*)
+ended
+is "$(find run.h5.partial -name '*.rkci' | wc -l)" 3 \
+    "without a file behind them: no rank is taken along by the first that ends"
+is "$(find /dev/shm -maxdepth 1 -name "rankclock-$RANKCLOCK_RUN_ID*")" "" "and nothing is left, either"
+
+finish
