@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,9 @@ static const struct rkc_setting settings[] = {
     {"RANKCLOCK_SPOOL", "auto",
      "where the image of a running rank lies, so that a kill leaves it: auto is the first of /dev/shm, "
      "$SLURM_TMPDIR and $TMPDIR that is local and has room; or a local folder; off: in memory alone"},
+    {"RANKCLOCK_SIGNAL", "off",
+     "USR1 or USR2: each rank saves a snapshot on that signal and goes on; off: those signals are left "
+     "alone"},
     {"RANKCLOCK_GPU_EVENTS", "4096",
      "visits of GPU regions that may be pending on each thread; beyond that they have no device time"},
     {"RANKCLOCK_GPU_SYNC", "0",
@@ -162,6 +166,18 @@ static int take_spool(const char *value, struct rkc_config *config, const char *
     return keep_text(value, config->spool, sizeof config->spool);
 }
 
+static int take_signal(const char *value, struct rkc_config *config, const char **wanted)
+{
+    static const char *const words[] = {"off", "USR1", "SIGUSR1", "USR2", "SIGUSR2", NULL};
+    static const int numbers[] = {0, SIGUSR1, SIGUSR1, SIGUSR2, SIGUSR2};
+    int i = word_of(value, words);
+    *wanted = "USR1, USR2 or off";
+    if (i < 0)
+        return RKC_EARG;
+    config->snapshot_signal = numbers[i];
+    return 0;
+}
+
 /* Put one value into `config`. 0, RKC_EARG with *wanted, or RKC_ENOTFOUND. */
 static int take(const char *name, const char *value, struct rkc_config *config,
                 const char **wanted)
@@ -190,6 +206,8 @@ static int take(const char *name, const char *value, struct rkc_config *config,
         return take_word(value, gpu_words, &config->gpu, wanted, "auto, on or off");
     if (strcmp(what, "_SPOOL") == 0)
         return take_spool(value, config, wanted);
+    if (strcmp(what, "_SIGNAL") == 0)
+        return take_signal(value, config, wanted);
     if (strcmp(what, "_WRITER") == 0)
         return keep_text(value, config->writer, sizeof config->writer);
     if (strcmp(what, "_RUN_ID") == 0)

@@ -36,6 +36,7 @@ struct rkc_config {
     int verbose;        /* RKC_LOG_WARNING … RKC_LOG_DETAIL */
     unsigned mode;      /* permissions of the file */
     int finalize_timeout_s;
+    int snapshot_signal; /* SIGUSR1, SIGUSR2, or 0 for none */
     char output[RKC_PATTERN_MAX];
     char include[RKC_FILTER_MAX], exclude[RKC_FILTER_MAX]; /* globs, comma separated */
     char spool[RKC_PATTERN_MAX]; /* "auto", a folder, or "" when off */

@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "log.h"
 #include "neighbours.h"
 #include "runtime.h"
 #include "save.h"
@@ -24,7 +25,7 @@
 /* The first of a node's ranks that ends may take the others along (Open MPI, Hydra). */
 static const int64_t HOLD_NS = 600000000;
 
-enum kind { ENDS, CRASHES };
+enum kind { ENDS, CRASHES, SNAPSHOT };
 
 static struct one {
     int number;
@@ -44,9 +45,10 @@ static struct one {
     {.number = SIGFPE, .kind = CRASHES, .name = "SIGFPE"},
     {.number = SIGILL, .kind = CRASHES, .name = "SIGILL"},
     {.number = SIGABRT, .kind = CRASHES, .name = "SIGABRT"},
+    {.number = 0, .kind = SNAPSHOT}, /* as the settings have it */
 };
 
-enum { ONES = sizeof ones / sizeof *ones };
+enum { ONES = sizeof ones / sizeof *ones, SNAPSHOT_ONE = ONES - 1 };
 
 static int is_looked_at; /* `before` is filled */
 static pid_t owner;      /* the process that took them */
@@ -113,6 +115,10 @@ static int is_fault(int number, const siginfo_t *info)
 
 static void save(struct one *one)
 {
+    if (one->kind == SNAPSHOT) {
+        rkc_save_now(RKC_STATE_RUNNING, 0, one->name);
+        return;
+    }
     int status = rkc_save_now(RKC_STATE_SIGNAL, one->number, one->name);
     struct rkc_image_header *header = rkc_image_header(rkc_private_image());
     if (status != 0) { /* then this is all there is */
@@ -144,7 +150,7 @@ static void call_old(const struct one *one, siginfo_t *info, void *context)
         one->old.sa_handler(one->number);
 }
 
-/* Called by the program's own handler, as the one before it: it did not find the default there, and
+/* Called for a snapshot, or by the program's own handler, as the one before it: it did not find the default there, and
  * now it is for that handler to decide what the signal does. */
 static void act_as_former(struct one *one, siginfo_t *info, void *context)
 {
@@ -168,13 +174,14 @@ static void on_signal(int number, siginfo_t *info, void *context)
     struct one *one = one_of(number);
     struct sigaction now;
     int is_in_place = sigaction(number, NULL, &now) == 0 && is_ours(&now);
-    if (getpid() == owner && atomic_load(&is_on) && (is_in_place || one->kind == CRASHES)) {
+    int is_at_work = getpid() == owner && atomic_load(&is_on);
+    if (is_at_work && (is_in_place || one->kind != ENDS)) {
         /* A thread that is to be cancelled must not end in here. */
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
         save(one);
         pthread_setcancelstate(cancel, NULL);
     }
-    if (is_in_place)
+    if (is_in_place && !(is_at_work && one->kind == SNAPSHOT))
         hand_back(one, info);
     else
         act_as_former(one, info, context);
@@ -193,8 +200,27 @@ static void take(struct one *one)
     one->is_taken = sigaction(one->number, &ours, NULL) == 0;
 }
 
+static void find_snapshot(void)
+{
+    struct one *one = &ones[SNAPSHOT_ONE];
+    one->number = rkc_private_config()->snapshot_signal;
+    one->name = one->number == SIGUSR1 ? "SIGUSR1" : "SIGUSR2";
+}
+
+static void take_snapshot(void)
+{
+    struct one *one = &ones[SNAPSHOT_ONE];
+    if (one->number == 0)
+        return;
+    take(one);
+    if (!one->is_taken && atomic_load(&rkc_image_header(rkc_private_image())->rank) <= 0)
+        rkc_log(RKC_LOG_WARNING, "no snapshots on %s: the program has a use for it (RANKCLOCK_SIGNAL)",
+                one->name);
+}
+
 void rkc_private_signals_before(void)
 {
+    find_snapshot();
     for (int i = 0; i < ONES && !is_looked_at; i++)
         sigaction(ones[i].number, NULL, &ones[i].before);
     is_looked_at = 1;
@@ -215,12 +241,14 @@ void rkc_private_signals_take(int n_local)
     if (!image->base || atomic_exchange(&is_on, 1) || getpid() == 1)
         return;
     owner = getpid();
+    find_snapshot();
     rkc_neighbours_join(image, n_local);
     for (int i = 0; i < ONES; i++) {
         find_mpis(&ones[i]);
         if (ones[i].kind == ENDS)
             take(&ones[i]);
     }
+    take_snapshot();
     rkc_thread_lock(); /* under which the image leaves its file */
     image->left_file = take_crashes;
     if (!image->spool.grows)

@@ -1,6 +1,8 @@
 /* config.c - the RANKCLOCK_ variables, names of output files, and filters. */
 #include "autoconf.h"
 
+#include <signal.h>
+
 #include "config.h"
 #include "tap.h"
 
@@ -43,7 +45,7 @@ static void test_defaults(void)
         bad += rkc_config_check(settings[i].name, settings[i].fallback, why, sizeof why) != 0 ||
                !*settings[i].meaning;
     is_int(bad, 0, "every variable is explained and takes its own default");
-    is_int((int64_t)n, 20, "the table is all there is");
+    is_int((int64_t)n, 21, "the table is all there is");
 }
 
 static void test_values(void)
@@ -53,7 +55,7 @@ static void test_values(void)
                 "RANKCLOCK_VERBOSE=2", "RANKCLOCK_MODE=0640", "RANKCLOCK_FINALIZE_TIMEOUT=5",
                 "RANKCLOCK_OUTPUT=/tmp/%j.h5", "RANKCLOCK_SPOOL=/dev/shm", "RANKCLOCK_WRITER=/x y",
                 "RANKCLOCK_GPU_SYNC=1", "RANKCLOCK_GPU_EVENTS=16", "RANKCLOCK_RUN_ID=17",
-                "RANKCLOCK_GPU=on", "PATH=/bin", "RANKCLOCKWORK=x", "X"),
+                "RANKCLOCK_GPU=on", "RANKCLOCK_SIGNAL=SIGUSR2", "PATH=/bin", "RANKCLOCKWORK=x", "X"),
            0, "all of them can be set");
     ok(!config.on && !config.mpi && !config.tsc && config.gpu_sync, "switches");
     ok(config.rows == RKC_ROWS_NONE && config.command == RKC_COMMAND_NAME &&
@@ -62,12 +64,14 @@ static void test_values(void)
     ok(config.verbose == 2 && config.mode == 0640 && config.finalize_timeout_s == 5 &&
            config.gpu_events == 16,
        "numbers");
+    is_int(config.snapshot_signal, SIGUSR2, "a signal");
     is_str(config.output, "/tmp/%j.h5", "texts");
     is_str(config.spool, "/dev/shm", "folders");
     is_str(config.writer, "/x y", "programs");
     is_str(config.run_id, "17", "identities");
     WITH("RANKCLOCK_ENABLE=1", "RANKCLOCK_SPOOL=off");
     ok(config.on, "a switch may be a digit");
+    is_int(config.snapshot_signal, 0, "no signal is taken unasked");
     is_str(config.spool, "", "the spool may be off");
 }
 
@@ -91,6 +95,8 @@ static void test_problems(void)
         {"RANKCLOCK_MODE", "1777", RKC_EARG},
         {"RANKCLOCK_MODE", "0066", RKC_EARG},
         {"RANKCLOCK_MODE", "0680", RKC_EARG},
+        {"RANKCLOCK_SIGNAL", "TERM", RKC_EARG},
+        {"RANKCLOCK_SIGNAL", "", RKC_EARG},
         {"RANKCLOCK_FINALIZE_TIMEOUT", "-1", RKC_EARG},
         {"RANKCLOCK_FINALIZE_TIMEOUT", "5s", RKC_EARG},
         {"RANKCLOCK_FINALIZE_TIMEOUT", "99999999999999999999", RKC_EARG},

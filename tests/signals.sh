@@ -108,13 +108,13 @@ begin() { # RANKS THREADS [SETTING=VALUE]...
     timeout -k 5 100 $MPIRUN -n "$ranks" env LD_PRELOAD="$library" "$@" "$program" work "$threads" \
         >out 2>err </dev/null &
     job=$!
-    await "$ranks" pid.
+    await "$ranks" "pid.*"
 }
 
-# Wait for files whose names begin so; there are N of them, each with something in it.
-await() { # N BEGINNING
+# Wait for N files by a pattern, each with something in it.
+await() { # N PATTERN
     for _ in $(seq 300); do
-        [ "$(find . -path "./$2*" -type f -size +0 | wc -l)" -ge "$1" ] && return
+        [ "$(find . -path "./$2" -type f -size +0 | wc -l)" -ge "$1" ] && return
         sleep 0.1
     done
 }
@@ -157,5 +157,30 @@ ended
 is "$(find run.h5.partial -name '*.rkci' | wc -l)" 3 \
     "without a file behind them: no rank is taken along by the first that ends"
 is "$(find /dev/shm -maxdepth 1 -name "rankclock-$RANKCLOCK_RUN_ID*")" "" "and nothing is left, either"
+
+# --- snapshots ---
+
+snap() { # N: to all ranks, until there are N images
+    # shellcheck disable=SC2046
+    kill -USR1 $(cat pid.*)
+    await "$1" "run.h5.partial/*.rkci"
+}
+begin 2 2 RANKCLOCK_SIGNAL=USR1
+snap 2
+whole "with RANKCLOCK_SIGNAL=USR1 that signal saves what there is"
+recovered '2 of 2 ranks, PARTIAL' "of which a file can be made"
+rm run.h5.partial/*.rkci
+snap 2
+is "$(find run.h5.partial -name '*.rkci' | wc -l)" 2 "and the next one saves again"
+touch stop
+ended
+is "$status $(grep -c done out) $(grep '^rankclock' err)" \
+    "0 2 rankclock: SIGUSR1: what was measured is saved in $work/run.h5.partial; make a file of it with rankclock recover $work/run.h5.partial -o FILE
+rankclock: wrote $work/run.h5" "the run goes on to its end"
+like "$("$RKC_COMMAND" report run.h5)" 'COMPLETE (2/2 ranks)' "and its file is whole"
+
+alone "$library" RANKCLOCK_SIGNAL=TERM "$program" see
+is "$(grep -c '^rankclock: RANKCLOCK_SIGNAL="TERM" is ignored: it must be USR1, USR2 or off$' err)" 1 \
+    "a signal that cannot be had is named"
 
 finish
