@@ -1,9 +1,10 @@
 /* config.c - the RANKCLOCK_ variables, names of output files, and filters. */
 #include "autoconf.h"
 
+#include "config.h"
+
 #include <signal.h>
 
-#include "config.h"
 #include "tap.h"
 
 extern char **environ;

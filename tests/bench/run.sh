@@ -224,6 +224,14 @@ measure_life() {
     done
 }
 
+measure_signals() {
+    round=0
+    while [ $((round += 1)) -le "$rounds" ]; do
+        attempt env BENCH_PRELOAD="$libdir/librankclock-mpi.so" "$bench/signal_bench"
+        keep signal.
+    done
+}
+
 measure_scale() {
     attempt $pin "$bench/merge_bench" -r $fewer_ranks
     fewer_kib=$(awk '$1 == "merge_root" { print $2 }' out)
@@ -330,6 +338,9 @@ phase.collect|finalize of rank 0: collecting|info|
 phase.reduce|finalize of rank 0: reducing|info|
 phase.write|finalize of rank 0: writing and fsync|info|
 phase.total|finalize of rank 0: all of it|info|
+|SIGTERM to one rank, 8 threads at work in 1000 call paths each||
+signal.sigterm|from the signal until the image is written, ms|most|20 ms
+signal.sigterm_kib|the image, KiB|info|
 |Scale||
 scale.merge_seconds|merge of $merge_ranks ranks, 500 call paths each, s|info|
 scale.merge_root|memory of its root, KiB; base: $fewer_ranks ranks|growth|1.1
@@ -421,6 +432,7 @@ measure_gpu
 measure_mpi
 measure_looks
 measure_life
+measure_signals
 measure_scale
 measure_recovery
 processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
