@@ -85,6 +85,58 @@ alone "$library" RANKCLOCK_SPOOL=off "$program" own
 is "$status $(ls -d run.h5* 2>/dev/null)" "5 " \
     "a handler that the program sets later gets its signal as it was"
 
+# --- who has handlers of its own before MPI_Init ---
+
+cat >script.py <<'END'
+import ctypes, faulthandler, os, signal, sys, time
+way = sys.argv[1]
+if way == "faulthandler":
+    faulthandler.enable()
+from mpi4py import MPI
+if way == "later":
+    faulthandler.enable()
+if way != "interrupt":
+    ctypes.string_at(8)
+try:
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(30)
+except KeyboardInterrupt:
+    print("interrupted", signal.getsignal(signal.SIGTERM))
+END
+python=${PYTHON:-python3}
+ask='import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; print(MPI.Get_library_version())'
+case $mpi:$("$python" -B -c "$ask" 2>/dev/null | head -n 1) in
+openmpi:*'Open MPI'* | mpich:*MPICH*)
+    for way in interrupt faulthandler later; do
+        alone "" "$python" -B script.py $way
+        plain="$status $(cat out) $(grep -c '^Fatal Python error: Segm' err)"
+        alone "$library" RANKCLOCK_SPOOL=off "$python" -B script.py $way
+        is "$status $(cat out) $(grep -c '^Fatal Python error: Segm' err)" "$plain" \
+            "Python, $way: as without the library"
+    done
+    ;;
+*) skip 3 "no mpi4py for this MPI" ;;
+esac
+
+for compiler in gcc clang; do
+    # shellcheck disable=SC2086 # the compiler may hold arguments
+    if ! env OMPI_CC=$compiler MPICH_CC=$compiler $MPICC -fsanitize=address -g -o checked \
+        "$top_srcdir/tests/apps/signals.c" -Wl,--no-as-needed -L"$RKC_LIBDIR" -lrankclock-mpi \
+        -lrankclock -Wl,-rpath,"$RKC_LIBDIR" -ldl -lpthread >log 2>&1; then
+        skip 2 "$compiler has no address sanitizer here"
+        continue
+    fi
+    export ASAN_OPTIONS=detect_leaks=0
+    alone "" RANKCLOCK_ENABLE=off ./checked die segv
+    plain_status=$status
+    alone "" RANKCLOCK_SPOOL=off ./checked die segv
+    is "$status $(grep -c 'ERROR: AddressSanitizer: SEGV' err) $(ls -d run.h5* 2>/dev/null)" \
+        "$plain_status 1 " "the sanitizer of $compiler has its crash for itself"
+    alone "" RANKCLOCK_SPOOL=off ./checked die TERM
+    is "$status $(cd run.h5.partial && echo *)" "143 rank-0.rkci" "and what it leaves alone is ours"
+    unset ASAN_OPTIONS
+done
+
 # --- signals that others send ---
 
 for signal in TERM INT XCPU QUIT; do
