@@ -10,26 +10,7 @@
 #include "lifecycle.h"
 #include "next.h"
 
-struct rkc_mpi_function rkc_mpi_functions[RKC_MPI_FUNCTIONS] = {
-#define FUNCTION(name) {name, RKC_NEVER_HOT, NULL},
-#define CALL(name, ...) FUNCTION("MPI_" #name)
-#define CALL_C(name, ...) FUNCTION("MPI_" #name) RKC_MPI_LARGE(FUNCTION("MPI_" #name "_c"))
-#define COLLECTIVE CALL
-#define COLLECTIVE_C CALL_C
-#define CALL_BY_HAND(name) FUNCTION("MPI_" #name)
-#include "mpi_calls.def"
-#define CALL_OF_FORTRAN(name) FUNCTION("MPI_" #name)
-#include "fortran_only.def"
-#undef CALL
-#undef CALL_C
-#undef COLLECTIVE
-#undef COLLECTIVE_C
-#undef CALL_BY_HAND
-#undef CALL_OF_FORTRAN
-#undef FUNCTION
-};
-
-int rkc_mpi_concurrent;
+int rkc_mpi_concurrent RKC_MPI_LOOKED_AT;
 
 void rkc_mpi_set_threads(int level)
 {
@@ -41,7 +22,7 @@ static struct rkc_region *region_of(struct rkc_mpi_function *function)
 {
     struct rkc_region *region = atomic_load_explicit(&function->region, memory_order_acquire);
     if (!region) {
-        region = rkc_private_mpi_region(function->name);
+        region = rkc_private_mpi_region(rkc_mpi_name(function));
         atomic_store_explicit(&function->unit, region->unit ? region->unit : RKC_NEVER_HOT,
                               memory_order_relaxed);
         atomic_store_explicit(&function->region, region, memory_order_release);
@@ -118,4 +99,15 @@ void rkc_mpi_leave_slow(struct rkc_mpi_call *call, struct rkc_mpi_function *func
     rkc_private_end(region_of(function), call->end);
     if (!rkc_gate())
         call->thread = NULL;
+}
+
+void rkc_mpi_enter_far(struct rkc_mpi_call *call, struct rkc_mpi_function *function,
+                       const char *frame)
+{
+    rkc_mpi_enter_from(call, function, frame);
+}
+
+void rkc_mpi_leave_far(struct rkc_mpi_call *call, struct rkc_mpi_function *function)
+{
+    rkc_mpi_leave(call, function);
 }

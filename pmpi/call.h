@@ -2,7 +2,7 @@
  *
  *   struct rkc_mpi_call call;
  *   rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Send));
- *   int rc = rkc_mpi_next.Send(...);
+ *   int rc = RKC_MPI_NEXT(Send)(...);
  *   rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Send));
  *   if (call.thread) it was recorded, and call.node is its call path
  *
@@ -47,16 +47,27 @@ enum rkc_mpi_id {
     RKC_MPI_FUNCTIONS
 };
 
-/* An MPI function and its region, which is found at the first call. */
+/* An MPI function, all that a call of it needs in one place. */
 struct rkc_mpi_function {
-    const char *name;
+    struct rkc_region *_Atomic region; /* NULL before the first call */
+    void (*next)(void);                /* next.h */
     _Atomic uint32_t unit; /* of the region; RKC_NEVER_HOT keeps calls off the hot path */
-    struct rkc_region *_Atomic region;
 };
 
 extern struct rkc_mpi_function rkc_mpi_functions[RKC_MPI_FUNCTIONS];
 
 #define RKC_MPI_FUNCTION(name) (&rkc_mpi_functions[RKC_MPI_##name])
+
+/* "MPI_Send" and so on. */
+const char *rkc_mpi_name(const struct rkc_mpi_function *function);
+
+/* Variables that calls look at lie side by side: a rank that shares its core with others, and gives
+ * it up whenever it has nothing to do, finds little of what it needs in the caches. */
+#define RKC_MPI_LOOKED_AT __attribute__((section("rkc_looked_at")))
+
+/* Functions of which a process has hundreds and calls few lie apart from the rest, and small, for
+ * what lies around a function that is called becomes part of the process, too. */
+#define RKC_MPI_SELDOM __attribute__((cold, section("rkc_seldom")))
 
 /* Lives in the wrapper. */
 struct rkc_mpi_call {
@@ -90,25 +101,29 @@ extern int rkc_mpi_concurrent;
 /* Tell a thread level that MPI provided, as soon as it is known; the highest one holds. */
 void rkc_mpi_set_threads(int level);
 
-/* Add to a counter that several threads may share; `n` may be a negative number in two's complement. */
+/* Add to a counter that no other thread adds to now. */
+static inline void rkc_traffic_add_alone(_Atomic uint64_t *counter, uint64_t n)
+{
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
+                          memory_order_relaxed);
+}
+
+/* Add to one that several threads may share; `n` may be a negative number in two's complement. */
 static inline void rkc_traffic_add(_Atomic uint64_t *counter, uint64_t n)
 {
     if (RKC_UNLIKELY(rkc_mpi_concurrent))
         atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
     else
-        atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
-                              memory_order_relaxed);
+        rkc_traffic_add_alone(counter, n);
 }
 
 void rkc_mpi_enter_slow(struct rkc_mpi_call *call, struct rkc_mpi_function *function,
                         const char *frame);
 void rkc_mpi_leave_slow(struct rkc_mpi_call *call, struct rkc_mpi_function *function);
 
-/* Inlined, for the stack frame must be the wrapper's. */
-__attribute__((always_inline)) static inline void rkc_mpi_enter(struct rkc_mpi_call *call,
-                                                                struct rkc_mpi_function *function)
+static inline void rkc_mpi_enter_from(struct rkc_mpi_call *call, struct rkc_mpi_function *function,
+                                      const char *frame)
 {
-    const char *frame = __builtin_frame_address(0);
     struct rkc_hot *hot = &rkc_private_hot;
     if (RKC_LIKELY(rkc_hot_ready() && !hot->mpi_frame)) {
         uint32_t unit = atomic_load_explicit(&function->unit, memory_order_relaxed);
@@ -124,20 +139,34 @@ __attribute__((always_inline)) static inline void rkc_mpi_enter(struct rkc_mpi_c
     rkc_mpi_enter_slow(call, function, frame);
 }
 
+/* Inlined, for the stack frame must be the wrapper's. */
+__attribute__((always_inline)) static inline void rkc_mpi_enter(struct rkc_mpi_call *call,
+                                                                struct rkc_mpi_function *function)
+{
+    rkc_mpi_enter_from(call, function, __builtin_frame_address(0));
+}
+
 static inline void rkc_mpi_leave(struct rkc_mpi_call *call, struct rkc_mpi_function *function)
 {
     struct rkc_hot *hot = &rkc_private_hot;
     if (RKC_UNLIKELY(!call->thread))
         return;
-    call->end = rkc_clock_ticks();
+    int ready = rkc_hot_ready();
+    call->end = RKC_LIKELY(ready) ? rkc_clock_counter() : rkc_clock_ticks();
     hot->mpi_frame = NULL;
     struct rkc_node *node = call->node;
-    if (RKC_LIKELY(rkc_hot_ready() && hot->open == node && rkc_pair_region(node->self)))
+    if (RKC_LIKELY(ready && hot->open == node && rkc_pair_region(node->self)))
         rkc_hot_end(hot, node, rkc_pair_region(node->self), call->end);
     else
         rkc_mpi_leave_slow(call, function);
-    if (RKC_UNLIKELY(atomic_load_explicit(&rkc_private_timed_threads, memory_order_relaxed)))
+    if (RKC_UNLIKELY(rkc_gate_timed()))
         rkc_private_timed_poll();
 }
+
+/* The same as functions, for wrappers of what is called seldom, or takes long itself: there are
+ * some hundreds of them. `frame` is the wrapper's. */
+void rkc_mpi_enter_far(struct rkc_mpi_call *call, struct rkc_mpi_function *function,
+                       const char *frame);
+void rkc_mpi_leave_far(struct rkc_mpi_call *call, struct rkc_mpi_function *function);
 
 #endif

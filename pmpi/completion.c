@@ -19,7 +19,7 @@ RKC_API int MPI_Wait(MPI_Request *request, MPI_Status *status)
     uint64_t key = rkc_watch_one(handles_of(request));
     MPI_Status *used = OWN_STATUS(key, status);
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Wait));
-    int rc = rkc_mpi_next.Wait(request, used);
+    int rc = RKC_MPI_NEXT(Wait)(request, used);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Wait));
     if (rc == MPI_SUCCESS)
         rkc_watch_completed(&call, key, used);
@@ -34,7 +34,7 @@ RKC_API int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     uint64_t key = rkc_watch_one(handles_of(request));
     MPI_Status *used = OWN_STATUS(key, status);
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Test));
-    int rc = rkc_mpi_next.Test(request, flag, used);
+    int rc = RKC_MPI_NEXT(Test)(request, flag, used);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Test));
     if (rc != MPI_SUCCESS) {
         if (key)
@@ -53,7 +53,7 @@ RKC_API int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]
     struct rkc_watch watch;
     rkc_watch_begin(&watch, count, handles_of(requests), statuses);
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Waitall));
-    int rc = rkc_mpi_next.Waitall(count, requests, watch.statuses);
+    int rc = RKC_MPI_NEXT(Waitall)(count, requests, watch.statuses);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Waitall));
     rkc_watch_all(&watch, &call, rc);
     return rc;
@@ -65,7 +65,7 @@ RKC_API int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status
     struct rkc_watch watch;
     rkc_watch_begin(&watch, count, handles_of(requests), statuses);
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Testall));
-    int rc = rkc_mpi_next.Testall(count, requests, flag, watch.statuses);
+    int rc = RKC_MPI_NEXT(Testall)(count, requests, flag, watch.statuses);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Testall));
     if (rc == MPI_SUCCESS && !*flag)
         rkc_watch_end(&watch, &call);
@@ -80,7 +80,7 @@ RKC_API int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Statu
     struct rkc_watch watch;
     rkc_watch_begin(&watch, count, handles_of(requests), status);
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Waitany));
-    int rc = rkc_mpi_next.Waitany(count, requests, index, watch.statuses);
+    int rc = RKC_MPI_NEXT(Waitany)(count, requests, index, watch.statuses);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Waitany));
     rkc_watch_any(&watch, &call, rc, watch.n ? *index : MPI_UNDEFINED);
     return rc;
@@ -93,7 +93,7 @@ RKC_API int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag
     struct rkc_watch watch;
     rkc_watch_begin(&watch, count, handles_of(requests), status);
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Testany));
-    int rc = rkc_mpi_next.Testany(count, requests, index, flag, watch.statuses);
+    int rc = RKC_MPI_NEXT(Testany)(count, requests, index, flag, watch.statuses);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Testany));
     if (rc == MPI_SUCCESS && !*flag)
         rkc_watch_end(&watch, &call);
@@ -109,7 +109,7 @@ RKC_API int MPI_Waitsome(int incount, MPI_Request requests[], int *outcount, int
     struct rkc_watch watch;
     rkc_watch_begin(&watch, incount, handles_of(requests), statuses);
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Waitsome));
-    int rc = rkc_mpi_next.Waitsome(incount, requests, outcount, indices, watch.statuses);
+    int rc = RKC_MPI_NEXT(Waitsome)(incount, requests, outcount, indices, watch.statuses);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Waitsome));
     rkc_watch_some(&watch, &call, rc, watch.n ? *outcount : 0, indices);
     return rc;
@@ -122,7 +122,7 @@ RKC_API int MPI_Testsome(int incount, MPI_Request requests[], int *outcount, int
     struct rkc_watch watch;
     rkc_watch_begin(&watch, incount, handles_of(requests), statuses);
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Testsome));
-    int rc = rkc_mpi_next.Testsome(incount, requests, outcount, indices, watch.statuses);
+    int rc = RKC_MPI_NEXT(Testsome)(incount, requests, outcount, indices, watch.statuses);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Testsome));
     rkc_watch_some(&watch, &call, rc, watch.n ? *outcount : 0, indices);
     return rc;
@@ -134,7 +134,7 @@ RKC_API int MPI_Start(MPI_Request *request)
 {
     struct rkc_mpi_call call;
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Start));
-    int rc = rkc_mpi_next.Start(request);
+    int rc = RKC_MPI_NEXT(Start)(request);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Start));
     rkc_watch_started(&call, rc, handles_of(request), 0);
     return rc;
@@ -144,7 +144,7 @@ RKC_API int MPI_Startall(int count, MPI_Request requests[])
 {
     struct rkc_mpi_call call;
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Startall));
-    int rc = rkc_mpi_next.Startall(count, requests);
+    int rc = RKC_MPI_NEXT(Startall)(count, requests);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Startall));
     for (int i = 0; i < count; i++)
         rkc_watch_started(&call, rc, handles_of(requests), i);
@@ -156,7 +156,7 @@ RKC_API int MPI_Cancel(MPI_Request *request)
     struct rkc_mpi_call call;
     uint64_t key = rkc_watch_one(handles_of(request));
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Cancel));
-    int rc = rkc_mpi_next.Cancel(request);
+    int rc = RKC_MPI_NEXT(Cancel)(request);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Cancel));
     if (rc == MPI_SUCCESS && key)
         rkc_request_cancel(key);
@@ -169,7 +169,7 @@ RKC_API int MPI_Request_free(MPI_Request *request)
     struct rkc_request was;
     uint64_t key = rkc_watch_freeing(handles_of(request), &was);
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Request_free));
-    int rc = rkc_mpi_next.Request_free(request);
+    int rc = RKC_MPI_NEXT(Request_free)(request);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Request_free));
     rkc_watch_freed(key, &was, rc);
     return rc;

@@ -108,7 +108,7 @@ static void spell(char *name, const char *base, int spelling)
 static int name_of(char *name, const char *before, unsigned entry, int i)
 {
     char base[NAME_MAX_BYTES];
-    const char *function = rkc_mpi_functions[rkc_fortran_id(entry)].name;
+    const char *function = rkc_mpi_name(&rkc_mpi_functions[rkc_fortran_id(entry)]);
     int length = (int)strlen(function) - (entry & RKC_FORTRAN_LARGE ? (int)strlen("_c") : 0);
     const char *form = rkc_fortran_form(entry) == RKC_FORTRAN_CPTR ? "_cptr" : "";
     snprintf(base, sizeof base, "%s%.*s%s", before, length, function, form);

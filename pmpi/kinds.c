@@ -15,7 +15,7 @@
 /* Ticks between two looks for a context: 0.5 to 2 ms. */
 enum { LOOK_TICKS = 1 << 21 };
 
-_Atomic uint64_t rkc_kinds_due;
+_Atomic uint64_t rkc_kinds_due RKC_MPI_LOOKED_AT;
 
 static int is_context_there(uint64_t now)
 {

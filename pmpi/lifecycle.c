@@ -163,11 +163,11 @@ void rkc_mpi_after_init(uint64_t ticks)
 RKC_API int MPI_Init(int *argc, char ***argv)
 {
     if (!rkc_mpi_before_init())
-        return rkc_mpi_next.Init(argc, argv);
+        return RKC_MPI_NEXT(Init)(argc, argv);
     struct rkc_mpi_call call;
     uint64_t begin = rkc_clock_ticks();
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Init));
-    int rc = rkc_mpi_next.Init(argc, argv);
+    int rc = RKC_MPI_NEXT(Init)(argc, argv);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Init));
     if (rc == MPI_SUCCESS)
         rkc_mpi_after_init(rkc_clock_ticks() - begin);
@@ -177,11 +177,11 @@ RKC_API int MPI_Init(int *argc, char ***argv)
 RKC_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     if (!rkc_mpi_before_init())
-        return rkc_mpi_next.Init_thread(argc, argv, required, provided);
+        return RKC_MPI_NEXT(Init_thread)(argc, argv, required, provided);
     struct rkc_mpi_call call;
     uint64_t begin = rkc_clock_ticks();
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Init_thread));
-    int rc = rkc_mpi_next.Init_thread(argc, argv, required, provided);
+    int rc = RKC_MPI_NEXT(Init_thread)(argc, argv, required, provided);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Init_thread));
     if (rc == MPI_SUCCESS)
         rkc_mpi_after_init(rkc_clock_ticks() - begin);
@@ -200,7 +200,7 @@ void rkc_mpi_before_finalize(void)
 RKC_API int MPI_Finalize(void)
 {
     rkc_mpi_before_finalize();
-    return rkc_mpi_next.Finalize();
+    return RKC_MPI_NEXT(Finalize)();
 }
 
 void rkc_mpi_before_abort(void)
@@ -219,7 +219,7 @@ void rkc_mpi_before_abort(void)
 RKC_API int MPI_Abort(MPI_Comm comm, int errorcode)
 {
     rkc_mpi_before_abort();
-    return rkc_mpi_next.Abort(comm, errorcode);
+    return RKC_MPI_NEXT(Abort)(comm, errorcode);
 }
 
 /* ---- control ---- */
@@ -262,7 +262,7 @@ RKC_API int MPI_Pcontrol(const int level, ...)
         rkc_end(name);
     struct rkc_mpi_call call;
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Pcontrol));
-    int rc = rkc_mpi_next.Pcontrol(level, first, second);
+    int rc = RKC_MPI_NEXT(Pcontrol)(level, first, second);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Pcontrol));
     if (name && level == 1)
         rkc_begin(name);

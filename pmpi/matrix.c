@@ -13,7 +13,7 @@
 
 enum { SLOTS_FIRST = 16 };
 
-struct rkc_peers *_Atomic rkc_matrix;
+struct rkc_peers *_Atomic rkc_matrix RKC_MPI_LOOKED_AT;
 
 static pthread_mutex_t matrix_lock = PTHREAD_MUTEX_INITIALIZER;
 

@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -27,20 +28,59 @@
 #include "mpi_calls.def"
 #undef CALL
 
-#define CALL(name, ...) .name = PMPI_##name,
-struct rkc_mpi_next rkc_mpi_next = {
+typedef void (*any_function)(void);
+
+#define CALL(name, ...) [RKC_MPI_##name] = {NULL, (any_function)PMPI_##name, RKC_NEVER_HOT},
+#define CALL_OF_FORTRAN(name) [RKC_MPI_##name] = {NULL, NULL, RKC_NEVER_HOT},
+struct rkc_mpi_function rkc_mpi_functions[RKC_MPI_FUNCTIONS] = {
 #include "mpi_calls.def"
+
+#include "fortran_only.def"
+};
+#undef CALL
+#undef CALL_OF_FORTRAN
+
+/* ---- names ---- */
+
+/* Without pointers, which the loader would have to set in each process. */
+#define CALL_OF_FORTRAN(name) CALL(name)
+#define CALL(name, ...) char name[sizeof "MPI_" #name];
+struct names {
+#include "mpi_calls.def"
+
+#include "fortran_only.def"
+};
+#undef CALL
+
+#define CALL(name, ...) .name = "MPI_" #name,
+static const struct names names = {
+#include "mpi_calls.def"
+
+#include "fortran_only.def"
+};
+#undef CALL
+
+#define CALL(name, ...) [RKC_MPI_##name] = offsetof(struct names, name),
+static const uint16_t name_at[RKC_MPI_FUNCTIONS] = {
+#include "mpi_calls.def"
+
+#include "fortran_only.def"
 };
 #undef CALL
 #undef CALL_C
 #undef CALL_BY_HAND
+#undef CALL_OF_FORTRAN
 #undef COLLECTIVE
 #undef COLLECTIVE_C
 
-typedef void (*any_function)(void);
+_Static_assert(sizeof names <= UINT16_MAX, "a place in it fits");
 
-_Static_assert(sizeof rkc_mpi_next == RKC_MPI_C_FUNCTIONS * sizeof(any_function),
-               "it is an array in the order of rkc_mpi_functions");
+const char *rkc_mpi_name(const struct rkc_mpi_function *function)
+{
+    return (const char *)&names + name_at[function - rkc_mpi_functions];
+}
+
+/* ---- other tools ---- */
 
 #ifdef __LP64__
 typedef Elf64_Sym elf_symbol;
@@ -96,19 +136,15 @@ static int is_foreign(const void *function, const void *mpi)
     return 1;
 }
 
-static char *entry_of(int i)
-{
-    return (char *)&rkc_mpi_next + (size_t)i * sizeof(any_function);
-}
-
 /* The program has another MPI than ours: its functions are next, and nobody else's. */
 static int leave_to_other(void)
 {
     void *other = rkc_mpi_other_find();
     for (int i = 0; other && i < RKC_MPI_C_FUNCTIONS; i++) {
-        const void *function = dlsym(other, rkc_mpi_functions[i].name);
-        if (function)
-            memcpy(entry_of(i), &function, sizeof function);
+        struct rkc_mpi_function *function = &rkc_mpi_functions[i];
+        const void *found = dlsym(other, rkc_mpi_name(function));
+        if (found)
+            memcpy(&function->next, &found, sizeof found);
     }
     return other != NULL;
 }
@@ -121,16 +157,16 @@ static void find(void)
     const void *mpi = known ? object_of(known) : NULL;
     int missing = !known;
     for (int i = 0; mpi && i < RKC_MPI_C_FUNCTIONS; i++) {
-        char *entry = entry_of(i);
+        struct rkc_mpi_function *function = &rkc_mpi_functions[i];
         const void *own;
-        memcpy(&own, entry, sizeof own);
-        const void *first = dlsym(RTLD_DEFAULT, rkc_mpi_functions[i].name);
-        const void *next = dlsym(RTLD_NEXT, rkc_mpi_functions[i].name);
+        memcpy(&own, &function->next, sizeof own);
+        const void *first = dlsym(RTLD_DEFAULT, rkc_mpi_name(function));
+        const void *next = dlsym(RTLD_NEXT, rkc_mpi_name(function));
         missing |= !first || !next;
         if (first && first != own && !is_own(first))
             is_foreign(first, mpi);
         if (next && next != own && is_foreign(next, mpi))
-            memcpy(entry, &next, sizeof next);
+            memcpy(&function->next, &next, sizeof next);
     }
     if (missing)
         dlerror(); /* the program's is not to tell of ours */

@@ -36,7 +36,8 @@ struct shard {
 
 static struct shard shards[SHARDS] = {[0 ... SHARDS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}};
 
-_Atomic uint32_t rkc_requests_active, rkc_requests_held;
+_Atomic uint32_t rkc_requests_active RKC_MPI_LOOKED_AT;
+_Atomic uint32_t rkc_requests_held RKC_MPI_LOOKED_AT;
 
 static uint64_t mix(uint64_t key)
 {

@@ -106,11 +106,11 @@ void rkc_mpi_after_session_init(MPI_Session session, uint64_t ticks)
 RKC_API int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session)
 {
     if (!rkc_mpi_before_init())
-        return rkc_mpi_next.Session_init(info, errhandler, session);
+        return RKC_MPI_NEXT(Session_init)(info, errhandler, session);
     struct rkc_mpi_call call;
     uint64_t begin = rkc_clock_ticks();
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Session_init));
-    int rc = rkc_mpi_next.Session_init(info, errhandler, session);
+    int rc = RKC_MPI_NEXT(Session_init)(info, errhandler, session);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Session_init));
     if (rc == MPI_SUCCESS)
         rkc_mpi_after_session_init(*session, rkc_clock_ticks() - begin);
@@ -128,7 +128,7 @@ RKC_API int MPI_Session_finalize(MPI_Session *session)
     struct rkc_mpi_call call;
     int twin = rkc_mpi_is_twin();
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Session_finalize));
-    int rc = rkc_mpi_next.Session_finalize(session);
+    int rc = RKC_MPI_NEXT(Session_finalize)(session);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Session_finalize));
     if (rc == MPI_SUCCESS && !twin)
         rkc_mpi_after_session_finalize();

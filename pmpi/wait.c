@@ -6,8 +6,8 @@
 #include "group.h"
 #include "mpi_blocks.h"
 
-int rkc_mpi_sync;
-_Atomic uint32_t rkc_wait_world;
+int rkc_mpi_sync RKC_MPI_LOOKED_AT;
+_Atomic uint32_t rkc_wait_world RKC_MPI_LOOKED_AT;
 
 static uint32_t unit_of(MPI_Comm comm)
 {

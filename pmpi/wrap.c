@@ -33,7 +33,7 @@
         struct rkc_mpi_call call;                             \
         rkc_mpi_enter(&call, RKC_MPI_FUNCTION(name));         \
         before;                                               \
-        int rc = rkc_mpi_next.name args;                      \
+        int rc = RKC_MPI_NEXT(name) args;                     \
         rkc_mpi_leave(&call, RKC_MPI_FUNCTION(name));         \
         if (RKC_LIKELY(rc == MPI_SUCCESS)) {                  \
             traffic;                                          \

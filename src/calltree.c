@@ -550,6 +550,6 @@ void rkc_private_fold(struct rkc_thread *thread)
     atomic_store_explicit(&ring->tail, head, memory_order_release);
     rkc_tree_calibrate(0);
     rkc_thread_changed(thread, &mask);
-    if (RKC_UNLIKELY(atomic_load_explicit(&rkc_private_timed_threads, memory_order_relaxed)))
+    if (RKC_UNLIKELY(rkc_gate_timed()))
         rkc_timed_poll(thread);
 }

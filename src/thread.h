@@ -75,6 +75,8 @@ extern RKC_API _Thread_local struct rkc_hot rkc_private_hot
  * rkc_thread_stop and in a forked child. */
 struct rkc_gate_page {
     _Atomic uint32_t gate;
+    /* Threads that have pairs of events open or pending: who sees 0 has nothing to poll. */
+    _Atomic uint32_t timed_threads;
 } __attribute__((aligned(RKC_GATE_PAGE)));
 
 extern RKC_API struct rkc_gate_page rkc_private_gate;
@@ -90,6 +92,12 @@ extern __attribute__((visibility("hidden"))) struct rkc_gate_page rkc_gate_here;
 static inline uint32_t rkc_gate(void)
 {
     return atomic_load_explicit(&RKC_GATE_PLACE.gate, memory_order_relaxed);
+}
+
+/* Whether any thread may have events to poll. */
+static inline int rkc_gate_timed(void)
+{
+    return atomic_load_explicit(&RKC_GATE_PLACE.timed_threads, memory_order_relaxed) != 0;
 }
 
 /* The calling thread's struct if it has one and this process records, else NULL. */

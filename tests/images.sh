@@ -246,7 +246,9 @@ like "$(cat err)" '^rankclock: wrote aborted.h5 (3 of 3 ranks, ABORTED)' \
     "after MPI_Abort it has the ranks that were ended, too"
 is "$(spooled)" "" "of which nothing else is left"
 begin 1 timeout -k 5 60 "$RKC_COMMAND" run -o alone.h5 -- sh -c "
-    '$top_builddir/tests/apps/image_writer' notes & echo \$! >pid.0; wait \$!"
+    '$top_builddir/tests/apps/image_writer' notes & writer=\$!
+    until tr -d '\\0' <notes | grep -q .; do sleep 0.1; done
+    echo \$writer >pid.0; wait \$writer"
 kill_ranks
 is "$(grep -c '^rankclock: wrote alone.h5 (1 of 1 ranks, PARTIAL)' err) $(spooled)" "1 " \
     "so it is with a program without MPI"

@@ -43,8 +43,6 @@ struct list {
     struct rkc_pair pair[];
 };
 
-_Atomic uint32_t rkc_private_timed_threads;
-
 static uint32_t capacity_wanted = 4096;
 static int sync_wanted;
 
@@ -89,7 +87,7 @@ static struct list *list_of(struct rkc_thread *thread)
     list->chain = RKC_NO_CHAIN;
     memset(list->free, 0xff, sizeof list->free);
     thread->gpu = list;
-    atomic_fetch_add(&rkc_private_timed_threads, 1);
+    atomic_fetch_add(&rkc_gate_here.timed_threads, 1);
     return list;
 }
 
@@ -472,7 +470,7 @@ void rkc_timed_drain(int64_t limit_ns)
 {
     const struct timespec pause = {0, 200000};
     int64_t give_up_ns = rkc_clock_monotonic_ns() + limit_ns;
-    if (atomic_load(&rkc_private_timed_threads) == 0)
+    if (atomic_load(&rkc_gate_here.timed_threads) == 0)
         return;
     while (poll_threads() > 0 && rkc_driver_get() && rkc_clock_monotonic_ns() < give_up_ns)
         nanosleep(&pause, NULL);
@@ -488,6 +486,6 @@ void rkc_timed_forget(void)
         if (list)
             munmap(list, list_bytes(list->capacity));
     }
-    atomic_store(&rkc_private_timed_threads, 0);
+    atomic_store(&rkc_gate_here.timed_threads, 0);
     rkc_chain_forget();
 }

@@ -17,9 +17,6 @@
  * (RANKCLOCK_GPU_SYNC). */
 void rkc_timed_init(uint32_t capacity, int sync);
 
-/* How many threads have pairs that are open or pending: who sees 0 has nothing to poll. */
-extern RKC_API _Atomic uint32_t rkc_private_timed_threads;
-
 /* Record the begin of a visit that has just begun on the host. What cannot be recorded is
  * counted. */
 void rkc_timed_begin(struct rkc_thread *thread, struct rkc_node *node, CUstream stream);
