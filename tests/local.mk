@@ -131,6 +131,7 @@ SLOW_SH_MPI_TESTS = \
 	tests/publish.sh \
 	tests/recover.sh \
 	tests/save.sh \
+	tests/signals.sh \
 	tests/slurm.sh \
 	tests/strangers.sh \
 	tests/time_limit.sh \
