@@ -16,6 +16,7 @@ C_TESTS = \
 	tests/calltree.t \
 	tests/clock.t \
 	tests/collect.t \
+	tests/collect_open.t \
 	tests/config.t \
 	tests/fork.t \
 	tests/gpu_find.t \
