@@ -34,14 +34,20 @@ export SLURM_MPI_TYPE
 
 # --- Slurm, and all that it has to start, where any user can read it ---
 
-# On its own, for this shell may be killed while it goes on.
+# In a session of its own, which goes on when this shell is killed; and then somebody else does it.
+# shellcheck disable=SC2016 # for that shell
+clean='bash "$1/tests/slurm/stop" -r "$2/slurm" 2>/dev/null; rm -rf "$2" "$3"'
+setsid sh -c "while kill -0 $$ 2>/dev/null; do sleep 1; done; $clean" \
+    sh "$top_srcdir" "$work" "$start_memory" </dev/null >/dev/null 2>&1 &
+guard=$!
 leave() {
     cd /
-    setsid sh -c 'bash "$1/tests/slurm/stop" -r "$2/slurm" 2>/dev/null; rm -rf "$2" "$3"' \
-        sh "$top_srcdir" "$work" "$start_memory" &
+    setsid sh -c "$clean" sh "$top_srcdir" "$work" "$start_memory" </dev/null >/dev/null 2>&1 &
     wait $!
+    kill $guard
 }
 trap leave EXIT
+trap 'exit 1' HUP INT PIPE TERM
 if ! bash "$top_srcdir/tests/slurm/start" -n 4 -c 4 -k 10 -d "$work/slurm" >"$work/env" 2>"$work/why"
 then
     skip_all "Slurm does not start: $(head -n 1 "$work/why")"
@@ -100,7 +106,8 @@ int main(int argc, char **argv)
     return MPI_Finalize();
 }
 END
-$MPICC -o "$work/bin/busy" "$work/busy.c" 2>"$work/why" || bail "cannot build busy.c: $(cat "$work/why")"
+$MPICC -o "$work/bin/busy" "$work/busy.c" 2>"$work/why" ||
+    bail "cannot build busy.c: $(cat "$work/why")"
 
 # within SECONDS COMMAND...: until it succeeds, asked ten times a second.
 within() {
@@ -202,7 +209,8 @@ done
 file=rankclock-ending-$mpirun_job.h5
 is "$(status "$file")" "COMPLETE (8/8 ranks)" "mpirun: one file of all ranks"
 is "$(nodes "$file")" "n1 n1 n2 n2 n3 n3 n4 n4" "mpirun: each rank on its node"
-is "$(job_line "$file")" "Job $mpirun_job" "mpirun: the job is known, the launcher's step is not taken for the ranks'"
+is "$(job_line "$file")" "Job $mpirun_job" \
+    "mpirun: the job is known, the launcher's step is not taken for the ranks'"
 file=rankclock-ending-$srun_job.h5
 is "$(status "$file")" "COMPLETE (8/8 ranks)" "srun: one file of all ranks"
 is "$(nodes "$file")" "n1 n1 n2 n2 n3 n3 n4 n4" "srun: each rank on its node"
@@ -246,13 +254,16 @@ for launcher in srun mpirun; do
     while [ "$round" -lt "$cancels" ]; do
         round=$((round + 1))
         cancel $launcher >"$work/said"
-        [ ! -s "$work/said" ] || sed "s/^/$launcher, job $job: /" "$work/said" >>"$work/bad-$launcher"
+        sed "s/^/$launcher, job $job: /" "$work/said" >>"$work/bad-$launcher"
     done
     [ ! -s "$work/bad-$launcher" ]
     ok $? "$launcher: of $cancels of $cancels cancelled jobs all that was measured is in a file" \
         "$work/bad-$launcher"
 done
-is "$(srun -Q --mpi=none -N 4 -n 4 find /dev/shm -name '*.rkci')" "" "then no image is left on any node"
+left() { # on the nodes
+    srun -Q --mpi=none -N 4 -n 4 find /dev/shm -name '*.rkci'
+}
+is "$(left)" "" "then no image is left on any node"
 
 # --- one that is requeued ---
 
@@ -268,6 +279,7 @@ is_pending() { # and no longer ending
     squeue -h -j "$job" -o %t | grep -q PD
 }
 within 60 is_pending || echo "# it is not requeued"
+sleep 2 # it cannot start again in the second in which its credential was revoked
 scontrol update "jobid=$job" StartTime=now
 within 60 is_over "$job" || echo "# it does not end"
 file=rankclock-busy-$job-r1.h5
@@ -275,7 +287,8 @@ is "$(status "$file") $(job_line "$file")" "COMPLETE (4/4 ranks) Job $job.0" \
     "requeue: the second time has a file of its own"
 like "$(rankclock report "$file")" 'restart r1' "which tells that it is that"
 collect "$job" first.h5
-like "$made" '^first.h5: 4 of 4 ranks, \(PARTIAL\|ABORTED\)$' "and what the first had measured is not mixed with it"
+like "$made" '^first.h5: 4 of 4 ranks, \(PARTIAL\|ABORTED\)$' \
+    "and what the first had measured is not mixed with it"
 
 # --- those that run short of time ---
 
@@ -315,7 +328,7 @@ is "$(ls -d ./*.h5)" "./rankclock-$job.h5
 like "$(status "rankclock-$job.h5")" '^\(PARTIAL\|ABORTED\) (8/8 ranks)$' \
     "the epilog's has those of all nodes"
 is "$(find . -mindepth 1 -uid 0 -newer ids -printf '%p ')" "" "all of it is the user's, nothing root's"
-is "$(srun -Q --mpi=none -N 4 -n 4 find /dev/shm -name '*.rkci')" "" "no image is left on any node"
+is "$(left)" "" "no image is left on any node"
 
 enter root
 submit -N 2 --ntasks-per-node=1 "$scripts/srun.sbatch" busy
