@@ -125,7 +125,7 @@ static void save(struct one *one)
         atomic_store(&header->signal, one->number);
         if (atomic_load(&header->state) == RKC_STATE_RUNNING)
             atomic_store(&header->state, (uint32_t)RKC_STATE_SIGNAL);
-    } else if (!is_function(&one->old)) { /* nothing comes after it */
+    } else if (one->kind == CRASHES || !is_function(&one->old)) { /* nothing comes after it */
         rkc_spool_remove(&rkc_private_image()->spool);
     }
     if (!atomic_exchange(&is_told, 1))
@@ -150,8 +150,8 @@ static void call_old(const struct one *one, siginfo_t *info, void *context)
         one->old.sa_handler(one->number);
 }
 
-/* Called for a snapshot, or by the program's own handler, as the one before it: it did not find the default there, and
- * now it is for that handler to decide what the signal does. */
+/* After a snapshot; or called by the program's own handler, as the one before it: it did not find
+ * the default there, and now it is for that handler to decide what the signal does. */
 static void act_as_former(struct one *one, siginfo_t *info, void *context)
 {
     if (is_function(&one->old))
@@ -214,8 +214,8 @@ static void take_snapshot(void)
         return;
     take(one);
     if (!one->is_taken && atomic_load(&rkc_image_header(rkc_private_image())->rank) <= 0)
-        rkc_log(RKC_LOG_WARNING, "no snapshots on %s: the program has a use for it (RANKCLOCK_SIGNAL)",
-                one->name);
+        rkc_log(RKC_LOG_WARNING,
+                "no snapshots on %s: the program has a use for it (RANKCLOCK_SIGNAL)", one->name);
 }
 
 void rkc_private_signals_before(void)

@@ -316,6 +316,17 @@ rm -f /dev/shm/*
 start 60 16 LD_PRELOAD="$library" RANKCLOCK_OUTPUT=sixteen.h5 "$ending" finalize >out 2>err
 like "$? $("$RKC_COMMAND" report sixteen.h5)" 'COMPLETE (16/16 ranks)' "and are measured, all of them"
 is "$(spooled)" "" "and leave nothing"
+
+shm 18m
+begin 1 timeout -k 5 60 env LD_PRELOAD="$library" RANKCLOCK_OUTPUT="$work/grown.h5" \
+    "$top_builddir/tests/apps/signals" work 8
+like "$(cat err)" 'cannot grow beyond .*: going on in memory' "an image may outgrow its file"
+kill -SEGV "$(cat pid.0)"
+wait $background
+background=
+rm -f pid.0
+is "$("$top_builddir/tests/image_reader" show grown.h5.partial/rank-0.rkci | grep -c other) $(spooled)" \
+    "1000 " "then it is saved when the program crashes, all of it, and its file goes"
 umount /dev/shm
 
 finish
