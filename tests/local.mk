@@ -136,6 +136,7 @@ SLOW_SH_MPI_TESTS = \
 	tests/slurm.sh \
 	tests/strangers.sh \
 	tests/time_limit.sh \
+	tests/torture.sh \
 	tests/writer.sh
 
 # Programs for the shell tests to use: to make files and images, to look into them ...
@@ -144,7 +145,8 @@ COMMAND_HELPERS = \
 	tests/image_reader \
 	tests/make_file \
 	tests/report_file \
-	tests/show_file
+	tests/show_file \
+	tests/torture
 
 # ... and programs to be measured, as users write them: some that run well and one for each case.
 APPS = \
@@ -153,7 +155,8 @@ APPS = \
 	tests/apps/heat \
 	tests/apps/image_writer \
 	tests/apps/signals \
-	tests/apps/sums
+	tests/apps/sums \
+	tests/apps/victim
 
 CASES = \
 	tests/cases/c01_polling \
@@ -262,6 +265,7 @@ EXTRA_DIST += \
 	tests/leaks.supp \
 	tests/limit.sh \
 	tests/mpirun.sh \
+	tests/notes.h \
 	tests/ranks.h \
 	tests/round_trip.h \
 	tests/slurm/start \
@@ -300,6 +304,8 @@ $(C_COMMAND_TESTS) $(COMMAND_HELPERS): $(COMMAND_LIBS)
 $(C_COMMAND_TESTS) $(COMMAND_HELPERS): LDADD = $(COMMAND_LIBS) $(LIBM)
 $(C_COMMAND_TESTS) $(COMMAND_HELPERS): AM_LDFLAGS += $(HDF5_RPATH)
 tests_image_reader_SOURCES = tests/image_reader.c tests/image_checks.c tests/image_checks.h
+tests_torture_SOURCES = tests/torture.c tests/torture.h tests/torture_checks.c tests/torture_run.c \
+	tests/image_checks.c tests/image_checks.h
 tests_reader_t_CPPFLAGS = $(AM_CPPFLAGS) $(HDF5_CPPFLAGS)
 tests_reader_mpi_t_CPPFLAGS = $(AM_CPPFLAGS) $(HDF5_CPPFLAGS)
 $(MPI_TESTS): $(MPI_LIBS)
