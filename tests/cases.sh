@@ -1,5 +1,5 @@
 #!/bin/sh
-# LIMIT 600
+# LIMIT 1800
 # Run the programs of tests/cases, each the worst habit of some MPI program: plain, then with the
 # library preloaded. Status and output must be the same, and the file must hold what the header
 # of the program's source states (tests/cases/check.py has the words it is stated in).

@@ -1,5 +1,5 @@
 #!/bin/sh
-# LIMIT 900
+# LIMIT 1800
 # Fortran's calls are counted like those of the same program in C, once each, by mpif.h, `use mpi`
 # and `use mpi_f08`; and every entry point that the MPI has in Fortran is known.
 set -u

@@ -22,7 +22,7 @@ static int agree_on(struct rkc_link *link, int64_t bytes)
 /* Gather what has been made up, in packets of that size. */
 static int run_local(struct rkc_local *local, int64_t bytes, int rows, struct rkc_sink *sink)
 {
-    struct rkc_link link = link_for(60);
+    struct rkc_link link = link_for(600);
     char text[RKC_SINK_TEXT_MAX];
     int64_t write_ns = 0;
     int again = 0, status = agree_on(&link, bytes);
@@ -214,7 +214,7 @@ static void test_damaged(void)
     enum { BYTES = 8192 };
     int all[8], wrong = 0;
     struct rkc_gather gather_ = {.bytes = BYTES, .room = BYTES};
-    struct rkc_link link = link_for(60);
+    struct rkc_link link = link_for(600);
     struct rkc_local local = make_local(0, 3);
     if (rank == 0) {
         gather_.packet.data = calloc(1, BYTES);
@@ -283,7 +283,7 @@ static void test_memory(int victim)
 static void test_absent(void)
 {
     forget();
-    struct rkc_link link = link_for(60);
+    struct rkc_link link = link_for(600);
     struct rkc_local local = make_local(rank, 3);
     char text[RKC_SINK_TEXT_MAX];
     int64_t write_ns, begin_ns = rkc_clock_monotonic_ns();

@@ -69,7 +69,9 @@ mkdir elsewhere
     echo $? >status
 )
 is "$(cat elsewhere/status)" 0 "a program runs on three hosts"
-is "$(cat elsewhere/err)" "rankclock: wrote hosts.h5" "and its file is named"
+# Open MPI's launcher may lose a race with its agents, which does no harm.
+is "$(grep -v 'plm:rsh: Warning: setpgid(' elsewhere/err)" "rankclock: wrote hosts.h5" \
+    "and its file is named"
 like "$("$RKC_COMMAND" report elsewhere/hosts.h5)" 'COMPLETE (6/6 ranks)$' "which holds all ranks"
 like "$("$RKC_COMMAND" report elsewhere/hosts.h5)" '3 nodes, 6 ranks' "on three nodes"
 "$RKC_COMMAND" report --ranks elsewhere/hosts.h5 >ranks

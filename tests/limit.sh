@@ -1,8 +1,8 @@
 #!/bin/sh
 # limit.sh TEST [LAUNCHER [ARGUMENT]...] - run TEST, or LAUNCHER on it, and end it after its limit.
 #
-# The limit is RKC_TEST_TIMEOUT seconds (120); a test that needs more says so in its source, in a
-# line that begins with /* LIMIT 300 */ or # LIMIT 300.
+# The limit is RKC_TEST_TIMEOUT seconds (300); a test that needs more says so in its source, in a
+# line that begins with /* LIMIT 900 */ or # LIMIT 900.
 
 test=$1
 shift

@@ -1,5 +1,5 @@
 #!/bin/sh
-# LIMIT 600
+# LIMIT 900
 # How a result file gets its name: by link(2), never over another file, whole or not at all. The
 # writer is killed at each of its steps, each write fails once, and what is then left is nothing
 # half-written, and an image of each rank.

@@ -151,7 +151,7 @@ static void test_memory(int victim)
     for (int more = 1; more && n < 1000; n++) {
         forget();
         struct rkc_local local = make_local(rank, 3);
-        struct rkc_link link = link_for(60);
+        struct rkc_link link = link_for(600);
         char text[RKC_SINK_TEXT_MAX];
         int64_t write_ns;
         refused = 0;
@@ -180,7 +180,7 @@ static void test_folded(void)
     int all[8];
     forget();
     struct rkc_local local = make_local(rank, 0);
-    struct rkc_link link = link_for(100);
+    struct rkc_link link = link_for(600);
     char text[RKC_SINK_TEXT_MAX];
     int64_t write_ns;
     local.values = realloc(local.values, (MANY + 8) * sizeof *local.values);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# LIMIT 600
+# LIMIT 1800
 # The writer is a process of its own: whatever HDF5, memory allocator or sanitizer the program has, both
 # files are right; the program does not notice that process; and where it cannot be started, images
 # are left.
