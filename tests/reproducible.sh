@@ -1,6 +1,7 @@
 #!/bin/sh
-# LIMIT 900
-# Two builds of the same source in two places install the same files, byte for byte.
+# LIMIT 1800
+# Two builds of the same source in two places install the same files, byte for byte: this build, and one
+# in another folder, from a source under another name, at another time.
 set -u
 
 : "${top_srcdir:?} ${top_builddir:?}"
@@ -11,24 +12,30 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 ln -s "$top_srcdir" "$work/source"
 
-# build_and_install NAME SOURCE EPOCH: in $work/NAME, configured as the build under test is.
-build_and_install() {
-    mkdir -p "$work/$1" && cd "$work/$1" || return
-    root=$work/$1/root source=$2
-    export SOURCE_DATE_EPOCH="$3"
-    eval "set -- CC='$MPICC' $("$top_builddir/config.status" --config)"
-    "$source/configure" "$@" --disable-dependency-tracking >log 2>&1 &&
-        make -j 2 install DESTDIR="$root" >>log 2>&1
+# install_it FOLDER ROOT: make what is missing in a build, and install it.
+install_it() {
+    make -j 2 -C "$1" install DESTDIR="$2" >"$work/log" 2>&1
     status=$?
     if [ "$status" -ne 0 ]; then
-        tail -n 20 log
+        tail -n 20 "$work/log"
     fi
     return "$status"
 }
 
-is "$(build_and_install first "$top_srcdir" 1000000000)" "" "it builds and installs"
-is "$(build_and_install the-second "$work/source" 2000000000)" "" \
-    "it does in another folder, from a source under another name, at another time"
-unlike "$(find "$work/first/root" -name 'librankclock.so')" '^$' "the library is installed"
-is "$(diff -r "$work/first/root" "$work/the-second/root" 2>&1)" "" "what is installed is the same"
+# Configured as this build is.
+build_again() {
+    mkdir -p "$work/again" && cd "$work/again" || return
+    export SOURCE_DATE_EPOCH=2000000000
+    eval "set -- CC='$MPICC' $("$top_builddir/config.status" --config)"
+    "$work/source/configure" "$@" --disable-dependency-tracking >configure.log 2>&1 || {
+        tail -n 20 configure.log
+        return 1
+    }
+    install_it . "$work/again.root"
+}
+
+is "$(install_it "$top_builddir" "$work/first.root")" "" "this build installs"
+is "$(build_again)" "" "and it builds and installs elsewhere"
+unlike "$(find "$work/first.root" -name 'librankclock.so')" '^$' "the library is installed"
+is "$(diff -r "$work/first.root" "$work/again.root" 2>&1)" "" "what is installed is the same"
 finish
