@@ -4,6 +4,7 @@
 # the writer beside the library, the manual pages.
 set -u
 . "$top_srcdir/tests/tap.sh"
+unset MAKEFLAGS MAKELEVEL
 command -v pkg-config >/dev/null 2>&1 || skip_all "no pkg-config"
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT

@@ -1,14 +1,15 @@
 # --- tests ---------------------------------------------------------------------------------------
 #
 # To add one, add its name to one list; that it has a time limit and a number of ranks of its own is
-# said in its source, by /* LIMIT 300 */ and /* RANKS 2 */ (# LIMIT 300 in a shell test).
+# said in its source, by /* LIMIT 900 */ and /* RANKS 2 */ (# LIMIT 900 in a shell test).
 #
 #   tests/x.t      the program tests/x.c, run as it is; it reaches librankclock's hidden symbols
 #   tests/x.mpi    the program tests/x.c, run on some ranks; it reaches librankclock-mpi's, too
 #   tests/x.sh     a shell script that runs whole programs
 #
 # tests/env.sh sets the environment of all; make check-quick leaves the slow ones out, make check-mpi
-# those that are the same under every MPI.
+# those that are the same under every MPI, make check-dist all but some of each kind. They bear being
+# run side by side: make -j 2 check.
 
 # Of librankclock.
 C_TESTS = \
@@ -98,17 +99,20 @@ SH_MPI_TESTS = \
 	tests/coverage.sh \
 	tests/one_mpi.sh
 
-# They run the command.
+# They run the command, on no ranks ...
 SH_COMMAND_TESTS = \
-	tests/facts.sh \
 	tests/file.sh \
+	tests/manual.sh \
+	tests/nompi.sh \
+	tests/report.sh
+
+# ... or on some.
+SH_COMMAND_MPI_TESTS = \
+	tests/facts.sh \
 	tests/gpu_heat.sh \
 	tests/lifecycle.sh \
-	tests/manual.sh \
 	tests/next.sh \
-	tests/nompi.sh \
 	tests/other_mpi.sh \
-	tests/report.sh \
 	tests/run.sh \
 	tests/sessions.sh \
 	tests/ways.sh
@@ -287,13 +291,13 @@ if MPI
 QUICK_TESTS += $(MPI_TESTS) $(SH_MPI_TESTS)
 check_PROGRAMS += $(MPI_TESTS) $(APPS) $(CASES)
 if HDF5
-QUICK_TESTS += $(SH_COMMAND_TESTS)
+QUICK_TESTS += $(SH_COMMAND_TESTS) $(SH_COMMAND_MPI_TESTS)
 SLOW_TESTS += $(SLOW_SH_COMMAND_TESTS) $(SLOW_SH_MPI_TESTS)
 endif
 endif
 check_DATA = tests/env.sh
 dist_check_SCRIPTS = \
-	$(SH_TESTS) $(SH_MPI_TESTS) $(SH_COMMAND_TESTS) \
+	$(SH_TESTS) $(SH_MPI_TESTS) $(SH_COMMAND_TESTS) $(SH_COMMAND_MPI_TESTS) \
 	$(SLOW_SH_TESTS) $(SLOW_SH_COMMAND_TESTS) $(SLOW_SH_MPI_TESTS)
 
 # A program links what LDADD names, which differs between the lists. The programs to be measured link
@@ -438,14 +442,32 @@ MPI_LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/mpirun.sh
 SH_LOG_DRIVER = $(TAP)
 SH_LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/limit.sh
 
-# What the tests are made of, to be built in parallel; the tests themselves want the machine alone.
-# Not of "all", a make of its own that would build the same libraries at the same time.
+# What the tests are made of, to be built in parallel. Not of "all", a make of its own that would
+# build the same libraries at the same time.
 check-build: all-am $(check_LTLIBRARIES) $(check_PROGRAMS) $(check_DATA)
 
 check-quick:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(QUICK_TESTS)'
 
-check-mpi:
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(QUICK_TESTS) $(SLOW_SH_MPI_TESTS)'
+# In which ranks run, with what they are made of alone.
+check-mpi-build: all-am $(MPI_TESTS) $(COMMAND_HELPERS) $(APPS) $(CASES) $(check_DATA)
+
+check-mpi: check-mpi-build
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS= check_LTLIBRARIES= \
+		TESTS='$(MPI_TESTS) $(SH_MPI_TESTS) $(SH_COMMAND_MPI_TESTS) $(SLOW_SH_MPI_TESTS)'
+
+# distcheck with the tests that read the most of the source, enough of each kind to see that what was
+# built from the archive, beside a source that is read-only, works.
+DIST_TESTS = $(C_TESTS) $(C_COMMAND_TESTS) $(SH_COMMAND_TESTS) \
+	tests/coverage.sh tests/layers.sh tests/one_mpi.sh tests/wrap.mpi
+check-dist:
+	$(MAKE) $(AM_MAKEFLAGS) distcheck TESTS='$(DIST_TESTS)'
+
+# To install this build moves its libraries aside for a moment, in which no other test may run: these
+# two come after all others that are to be run.
+OTHER_LOGS = $(TEST_LOGS:tests/reproducible.log=)
+FIRST_LOGS = $(OTHER_LOGS:tests/install.log=)
+tests/install.log: $(FIRST_LOGS)
+tests/reproducible.log: $(OTHER_LOGS)
 
 AM_DISTCHECK_CONFIGURE_FLAGS = --disable-slow-tests CC='$(CC)'
