@@ -202,16 +202,16 @@ EACH_NUMBER(ENTER)
 #define UPPER(name, suffix) JOINED(RKC_UPPER_##name, suffix)
 
 /* The compiler wants to have seen a function declared. */
-#define POINT(symbol, n, entry)            \
-    RKC_API void *symbol(PARAMS_##n);      \
-    RKC_API void *symbol(PARAMS_##n)       \
-    {                                      \
-        return enter_##n(ARGS_##n, entry); \
+#define POINT(symbol, n, entry)                      \
+    RKC_MPI_SELDOM RKC_API void *symbol(PARAMS_##n); \
+    RKC_MPI_SELDOM RKC_API void *symbol(PARAMS_##n)  \
+    {                                                \
+        return enter_##n(ARGS_##n, entry);           \
     }
 #define NAME_TEXT(symbol) #symbol
 #define NAMED(symbol) NAME_TEXT(symbol)
 #define ALSO(symbol, n, point) \
-    RKC_API void *symbol(PARAMS_##n) __attribute__((alias(NAMED(point))));
+    __attribute__((cold)) RKC_API void *symbol(PARAMS_##n) __attribute__((alias(NAMED(point))));
 
 /* The spellings that compilers make of a name, and what `use mpi` makes of it for a pointer. */
 #define PLAIN_POINT(name, suffix, SUFFIX, n, entry)          \

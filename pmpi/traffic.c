@@ -12,25 +12,11 @@
 
 /* ---- sizes of datatypes ---- */
 
-enum { TYPE_SLOTS = 256 };
+/* Of the predefined datatypes alone: the handle of any other may name another type tomorrow. A size
+ * is there before its type. */
+struct rkc_type_size rkc_mpi_type_sizes[RKC_TYPE_SLOTS];
 
-struct type_size {
-    MPI_Datatype type; /* of a slot in use; its size can be 0 */
-    uint32_t size, used;
-};
-
-/* Of the predefined datatypes alone: the handle of any other may name another type tomorrow. */
-static struct {
-    _Atomic int ready;
-    struct type_size slot[TYPE_SLOTS];
-} types;
-
-static unsigned type_slot(MPI_Datatype type)
-{
-    return (unsigned)(((uint64_t)(uintptr_t)type * UINT64_C(0x9e3779b97f4a7c15)) >> 56);
-}
-
-__attribute__((noinline)) static uint64_t ask_size(MPI_Datatype type)
+static uint64_t ask_size(MPI_Datatype type)
 {
     MPI_Count size = 0;
     if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0)
@@ -38,20 +24,29 @@ __attribute__((noinline)) static uint64_t ask_size(MPI_Datatype type)
     return (uint64_t)size;
 }
 
-static void remember_type(MPI_Datatype type)
+/* The slot of a datatype, or where it would go. */
+static struct rkc_type_size *find_type(MPI_Datatype type)
 {
-    if (type == MPI_DATATYPE_NULL)
-        return;
-    unsigned slot = type_slot(type);
-    while (types.slot[slot].used) {
-        if (types.slot[slot].type == type)
-            return;
-        slot = (slot + 1) % TYPE_SLOTS;
+    unsigned i = rkc_mpi_type_slot((uintptr_t)type);
+    for (;; i = (i + 1) % RKC_TYPE_SLOTS) {
+        uintptr_t found = atomic_load_explicit(&rkc_mpi_type_sizes[i].type, memory_order_acquire);
+        if (!found || found == (uintptr_t)type)
+            return &rkc_mpi_type_sizes[i];
     }
-    types.slot[slot] = (struct type_size){type, (uint32_t)ask_size(type), 1};
 }
 
-__attribute__((noinline)) static void remember_types(void)
+static void remember_type(MPI_Datatype type)
+{
+    struct rkc_type_size *slot = find_type(type);
+    if (type == MPI_DATATYPE_NULL || atomic_load_explicit(&slot->type, memory_order_relaxed))
+        return;
+    slot->size = (uint32_t)ask_size(type);
+    atomic_store_explicit(&slot->type, (uintptr_t)type, memory_order_release);
+}
+
+static _Atomic int types_known;
+
+static void remember_types(void)
 {
     static pthread_mutex_t types_lock = PTHREAD_MUTEX_INITIALIZER;
     const MPI_Datatype predefined[] = {
@@ -68,69 +63,45 @@ __attribute__((noinline)) static void remember_types(void)
         MPI_2INTEGER, MPI_2REAL, MPI_2DOUBLE_PRECISION,
     };
     pthread_mutex_lock(&types_lock);
-    if (!atomic_load_explicit(&types.ready, memory_order_relaxed)) {
+    if (!atomic_load_explicit(&types_known, memory_order_relaxed)) {
         for (size_t i = 0; i < sizeof predefined / sizeof *predefined; i++)
             remember_type(predefined[i]);
-        atomic_store_explicit(&types.ready, 1, memory_order_release);
+        atomic_store_explicit(&types_known, 1, memory_order_release);
     }
     pthread_mutex_unlock(&types_lock);
 }
 
-uint64_t rkc_mpi_type_size(MPI_Datatype type)
+uint64_t rkc_mpi_type_size_slow(MPI_Datatype type)
 {
-    if (RKC_UNLIKELY(!atomic_load_explicit(&types.ready, memory_order_acquire)))
+    if (RKC_UNLIKELY(!atomic_load_explicit(&types_known, memory_order_acquire)))
         remember_types();
-    unsigned slot = type_slot(type);
-    for (; types.slot[slot].used; slot = (slot + 1) % TYPE_SLOTS)
-        if (RKC_LIKELY(types.slot[slot].type == type))
-            return types.slot[slot].size;
+    const struct rkc_type_size *slot = find_type(type);
+    if (atomic_load_explicit(&slot->type, memory_order_relaxed))
+        return slot->size;
     return type == MPI_DATATYPE_NULL ? 0 : ask_size(type);
 }
 
 /* ---- statuses ---- */
 
-/* The count of bytes that the known MPIs keep in a status, private to them. */
-#if defined(HAVE_MPI_STATUS__UCOUNT)
-static uint64_t peek(const MPI_Status *status)
-{
-    return status->_ucount;
-}
-#elif defined(HAVE_MPI_STATUS_COUNT_HI_AND_CANCELLED)
-static uint64_t peek(const MPI_Status *status)
-{
-    uint64_t high = (uint32_t)status->count_hi_and_cancelled >> 1;
-    return high << 32 | (uint32_t)status->count_lo;
-}
-#else
-static uint64_t peek(const MPI_Status *status)
-{
-    (void)status;
-    return UINT64_MAX;
-}
-#endif
+_Atomic int rkc_mpi_may_peek RKC_MPI_LOOKED_AT;
 
-/* Whether it is there, as a status with a known count shows. */
+/* Whether a status with a known count shows it. */
 static int may_peek(void)
 {
     const MPI_Count count = (MPI_Count)0x123456789ab;
     MPI_Status status = {0};
     return PMPI_Status_set_elements_x(&status, MPI_BYTE, count) == MPI_SUCCESS &&
            PMPI_Status_set_cancelled(&status, 1) == MPI_SUCCESS &&
-           peek(&status) == (uint64_t)count &&
-           PMPI_Status_set_elements_x(&status, MPI_BYTE, 0) == MPI_SUCCESS && peek(&status) == 0;
+           rkc_mpi_peek(&status) == (uint64_t)count &&
+           PMPI_Status_set_elements_x(&status, MPI_BYTE, 0) == MPI_SUCCESS &&
+           rkc_mpi_peek(&status) == 0;
 }
 
-uint64_t rkc_mpi_arrived(const MPI_Status *status)
+uint64_t rkc_mpi_arrived_slow(const MPI_Status *status)
 {
-    enum { UNKNOWN, ASK, PEEK };
-    static _Atomic int how;
-    int known = atomic_load_explicit(&how, memory_order_relaxed);
-    if (RKC_UNLIKELY(known == UNKNOWN)) {
-        known = may_peek() ? PEEK : ASK;
-        atomic_store_explicit(&how, known, memory_order_relaxed);
-    }
-    if (known == PEEK)
-        return peek(status);
+    static _Atomic int tried;
+    if (!atomic_exchange_explicit(&tried, 1, memory_order_relaxed) && may_peek())
+        atomic_store_explicit(&rkc_mpi_may_peek, 1, memory_order_relaxed);
     MPI_Count count = 0;
     if (PMPI_Get_elements_x(status, MPI_BYTE, &count) != MPI_SUCCESS || count < 0)
         return 0;
@@ -352,4 +323,26 @@ struct rkc_bytes rkc_mpi_neighbor_alltoalls(struct rkc_blocks sent, struct rkc_b
     struct neighbors neighbors = neighbors_in(comm);
     return RKC_BYTES(sum_there(&sent, &neighbors, neighbors.targets),
                      sum_there(&received, &neighbors, neighbors.sources));
+}
+
+/* ---- booking ---- */
+
+void rkc_traffic_book(const struct rkc_mpi_call *call, struct rkc_moved moved)
+{
+    if (moved.how & RKC_MOVED_TOGETHER)
+        rkc_wait_book(call, moved.comm);
+    if (!(moved.how & RKC_MOVED_SIZED))
+        return;
+    struct rkc_traffic *traffic = rkc_traffic_of(call);
+    if (RKC_LIKELY(traffic != NULL) && rkc_kinds_wanted(call->end))
+        traffic = rkc_kinds_traffic(call, traffic, &moved);
+    if (RKC_UNLIKELY(!traffic))
+        return;
+    if (moved.sent)
+        rkc_traffic_add(&traffic->sent, moved.sent);
+    if (moved.received)
+        rkc_traffic_add(&traffic->received, moved.received);
+    rkc_traffic_size(traffic, moved.sent, moved.received, 1);
+    if (moved.how & (RKC_MOVED_MESSAGE | RKC_MOVED_FETCHED))
+        rkc_traffic_message(&moved, rkc_moved_rank(&moved));
 }

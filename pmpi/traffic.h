@@ -59,11 +59,58 @@ struct rkc_bytes {
     uint64_t sent, received;
 };
 
+/* Sizes of predefined datatypes: open addressing by handle. */
+struct rkc_type_size {
+    _Atomic(uintptr_t) type; /* 0: free */
+    uint32_t size;
+};
+
+enum { RKC_TYPE_SLOTS = 256 };
+
+extern struct rkc_type_size rkc_mpi_type_sizes[RKC_TYPE_SLOTS];
+
+uint64_t rkc_mpi_type_size_slow(MPI_Datatype type);
+
+static inline unsigned rkc_mpi_type_slot(uintptr_t type)
+{
+    return (unsigned)((uint64_t)type * UINT64_C(0x9e3779b97f4a7c15) >> 56);
+}
+
 /* Bytes in an element: not of MPI_DATATYPE_NULL, which has 0. */
-uint64_t rkc_mpi_type_size(MPI_Datatype type);
+static inline uint64_t rkc_mpi_type_size(MPI_Datatype type)
+{
+    const struct rkc_type_size *slot = &rkc_mpi_type_sizes[rkc_mpi_type_slot((uintptr_t)type)];
+    if (RKC_LIKELY(atomic_load_explicit(&slot->type, memory_order_acquire) == (uintptr_t)type))
+        return slot->size;
+    return rkc_mpi_type_size_slow(type);
+}
+
+/* The count of bytes that the known MPIs keep in a status, private to them. */
+static inline uint64_t rkc_mpi_peek(const MPI_Status *status)
+{
+#if defined(HAVE_MPI_STATUS__UCOUNT)
+    return status->_ucount;
+#elif defined(HAVE_MPI_STATUS_COUNT_HI_AND_CANCELLED)
+    uint64_t high = (uint32_t)status->count_hi_and_cancelled >> 1;
+    return high << 32 | (uint32_t)status->count_lo;
+#else
+    (void)status;
+    return UINT64_MAX;
+#endif
+}
+
+/* Whether it is known to be there. */
+extern _Atomic int rkc_mpi_may_peek;
+
+uint64_t rkc_mpi_arrived_slow(const MPI_Status *status);
 
 /* Bytes that a receive brought. */
-uint64_t rkc_mpi_arrived(const MPI_Status *status);
+static inline uint64_t rkc_mpi_arrived(const MPI_Status *status)
+{
+    if (RKC_LIKELY(atomic_load_explicit(&rkc_mpi_may_peek, memory_order_relaxed)))
+        return rkc_mpi_peek(status);
+    return rkc_mpi_arrived_slow(status);
+}
 
 static inline uint64_t rkc_mpi_bytes(MPI_Count count, MPI_Datatype type)
 {
@@ -389,24 +436,26 @@ static inline void rkc_traffic_message(const struct rkc_moved *moved, int rank)
 }
 
 /* Book what a recorded call has moved. */
-static inline void rkc_traffic_book(const struct rkc_mpi_call *call, struct rkc_moved moved)
+void rkc_traffic_book(const struct rkc_mpi_call *call, struct rkc_moved moved);
+
+/* The same, without a detour for a message that is nothing special. */
+static inline void rkc_traffic_book_message(const struct rkc_mpi_call *call, struct rkc_moved moved)
 {
-    if (moved.how & RKC_MOVED_TOGETHER)
-        rkc_wait_book(call, moved.comm);
-    if (!(moved.how & RKC_MOVED_SIZED))
+    struct rkc_node *node = call->node;
+    if (RKC_UNLIKELY(!node || !node->traffic || rkc_mpi_concurrent || rkc_kinds_wanted(call->end) ||
+                     ((moved.how & RKC_MOVED_MESSAGE) && moved.comm != MPI_COMM_WORLD))) {
+        rkc_traffic_book(call, moved);
         return;
-    struct rkc_traffic *traffic = rkc_traffic_of(call);
-    if (RKC_LIKELY(traffic != NULL) && rkc_kinds_wanted(call->end))
-        traffic = rkc_kinds_traffic(call, traffic, &moved);
-    if (RKC_UNLIKELY(!traffic))
-        return;
+    }
+    struct rkc_traffic *traffic = rkc_image_at(call->thread->base, node->traffic);
     if (moved.sent)
-        rkc_traffic_add(&traffic->sent, moved.sent);
+        rkc_traffic_add_alone(&traffic->sent, moved.sent);
     if (moved.received)
-        rkc_traffic_add(&traffic->received, moved.received);
-    rkc_traffic_size(traffic, moved.sent, moved.received, 1);
-    if (moved.how & (RKC_MOVED_MESSAGE | RKC_MOVED_FETCHED))
-        rkc_traffic_message(&moved, rkc_moved_rank(&moved));
+        rkc_traffic_add_alone(&traffic->received, moved.received);
+    uint64_t larger = moved.sent > moved.received ? moved.sent : moved.received;
+    rkc_traffic_add_alone(&traffic->size[rkc_size_bucket(larger)], 1);
+    if (moved.how & RKC_MOVED_MESSAGE)
+        rkc_matrix_add(moved.peer, 0, 1, moved.sent);
 }
 
 #endif

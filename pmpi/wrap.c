@@ -11,14 +11,14 @@
 /* When, as traffic.h explains. Plans are kept even where calls are not recorded, since a
  * request made while recording is paused may be started later. */
 #define NOTHING (void)0
-#define MOVES(data)                          \
-    if (call.thread)                         \
-        rkc_traffic_book(&call, data)
-#define POSTS(request, data)                 \
-    if (call.thread)                         \
+#define MOVES(data)  \
+    if (call.thread) \
+        BOOK(&call, data)
+#define POSTS(request, data) \
+    if (call.thread)         \
         rkc_request_post(&call, *(request), data)
-#define PLANS(request, data)                 \
-    if (rkc_mpi_keeps(&call))                \
+#define PLANS(request, data)  \
+    if (rkc_mpi_keeps(&call)) \
         rkc_request_plan(*(request), data)
 
 /* Constant by the standard, but not in the mpi.h of MPICH 4.0. */
@@ -26,15 +26,14 @@
     __typeof__(_Generic(&MPI_Pready_list, int (*)(int, int *, MPI_Request): (int *)NULL, \
                         default: (const int *)NULL))
 
-/* Flattened: the compiler would share the hot path among functions, at the cost of calling it. */
 #define WRAP_WITH(before, after, name, params, args, traffic) \
-    __attribute__((flatten)) RKC_API int MPI_##name params    \
+    PLACE RKC_API int MPI_##name params                       \
     {                                                         \
         struct rkc_mpi_call call;                             \
-        rkc_mpi_enter(&call, RKC_MPI_FUNCTION(name));         \
+        ENTER(&call, RKC_MPI_FUNCTION(name));                 \
         before;                                               \
         int rc = RKC_MPI_NEXT(name) args;                     \
-        rkc_mpi_leave(&call, RKC_MPI_FUNCTION(name));         \
+        LEAVE(&call, RKC_MPI_FUNCTION(name));                 \
         if (RKC_LIKELY(rc == MPI_SUCCESS)) {                  \
             traffic;                                          \
             after;                                            \
@@ -49,15 +48,55 @@
               if (RKC_UNLIKELY(rkc_mpi_sync)) rkc_wait_book_sync(&call, comm), \
               name, params, args, traffic)
 
-#define CALL WRAP
-#define CALL_C WRAP
-#define COLLECTIVE WRAP_COLLECTIVE
-#define COLLECTIVE_C WRAP_COLLECTIVE
 #define CALL_BY_HAND(name)
 #define COUNT int
 #define DISPL int
 #define EXTENT MPI_Aint
-#include "mpi_calls.def"
+
+/* What may be called millions of times. Flattened: the compiler would share the hot path among
+ * functions, at the cost of calling it. */
+#define PLACE __attribute__((flatten))
+#define ENTER rkc_mpi_enter
+#define LEAVE rkc_mpi_leave
+#define BOOK rkc_traffic_book_message
+#define CALL WRAP
+#define CALL_C WRAP
+#include "p2p.def"
+#undef BOOK
+#define BOOK rkc_traffic_book
+#undef CALL
+#undef CALL_C
+#define CALL(...)
+#define CALL_C(...)
+#define COLLECTIVE WRAP_COLLECTIVE
+#define COLLECTIVE_C WRAP_COLLECTIVE
+#include "coll.def"
+#undef PLACE
+#undef ENTER
+#undef LEAVE
+
+/* The others. */
+#define PLACE RKC_MPI_SELDOM
+#define ENTER(call, function) rkc_mpi_enter_far(call, function, __builtin_frame_address(0))
+#define LEAVE rkc_mpi_leave_far
+#undef CALL
+#undef CALL_C
+#undef COLLECTIVE
+#undef COLLECTIVE_C
+#define CALL WRAP
+#define CALL_C WRAP
+#define COLLECTIVE(...)
+#define COLLECTIVE_C(...)
+#include "coll.def"
+#undef COLLECTIVE
+#undef COLLECTIVE_C
+#define COLLECTIVE WRAP_COLLECTIVE
+#define COLLECTIVE_C WRAP_COLLECTIVE
+#include "comm.def"
+#include "io.def"
+#include "misc.def"
+#include "rma.def"
+#include "type.def"
 #undef CALL
 #undef CALL_C
 #undef COLLECTIVE
@@ -66,7 +105,7 @@
 #undef DISPL
 #undef EXTENT
 
-/* The same rows again, in their large-count forms. */
+/* All rows again, in their large-count forms. */
 #ifdef RKC_HAVE_MPI_LARGE_COUNT
 #define CALL(name, params, args, traffic)
 #define CALL_C(name, params, args, traffic) WRAP(name##_c, params, args, traffic)
