@@ -68,7 +68,7 @@ RKC_API int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status
     int rc = RKC_MPI_NEXT(Testall)(count, requests, flag, watch.statuses);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Testall));
     if (rc == MPI_SUCCESS && !*flag)
-        rkc_watch_end(&watch, &call);
+        rkc_watch_none(&watch);
     else
         rkc_watch_all(&watch, &call, rc);
     return rc;
@@ -96,7 +96,7 @@ RKC_API int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag
     int rc = RKC_MPI_NEXT(Testany)(count, requests, index, flag, watch.statuses);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Testany));
     if (rc == MPI_SUCCESS && !*flag)
-        rkc_watch_end(&watch, &call);
+        rkc_watch_none(&watch);
     else
         rkc_watch_any(&watch, &call, rc, watch.n ? *index : MPI_UNDEFINED);
     return rc;

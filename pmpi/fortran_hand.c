@@ -143,7 +143,7 @@ void rkc_fortran_Testall(struct rkc_fortran *f)
     struct rkc_watch watch;
     call_watching(f, &watch, 4, RKC_FORTRAN_STATUSES_IGNORE);
     if (!rkc_fortran_failed(f) && !INT(3))
-        rkc_watch_end(&watch, &f->call);
+        rkc_watch_none(&watch);
     else
         rkc_watch_all(&watch, &f->call, rkc_fortran_result(f));
 }
@@ -169,7 +169,7 @@ void rkc_fortran_Testany(struct rkc_fortran *f)
     struct rkc_watch watch;
     call_watching_index(f, &watch, 5, RKC_FORTRAN_STATUS_IGNORE);
     if (!rkc_fortran_failed(f) && !INT(4))
-        rkc_watch_end(&watch, &f->call);
+        rkc_watch_none(&watch);
     else
         rkc_watch_any(&watch, &f->call, rkc_fortran_result(f), INT(3));
 }

@@ -47,7 +47,6 @@ static void give_buffer(struct rkc_thread *thread, struct buffer *buffer)
 /* Find memory for `n` requests; without it the call goes unwatched. */
 static int make_room(struct rkc_watch *watch, int n)
 {
-    watch->memory = NULL;
     watch->keys = watch->few_keys;
     watch->completed = watch->few_completed;
     watch->statuses = watch->few_statuses;
@@ -64,13 +63,9 @@ static int make_room(struct rkc_watch *watch, int n)
     return 1;
 }
 
-void rkc_watch_begin(struct rkc_watch *watch, int n, struct rkc_handles handles, MPI_Status *given)
+void rkc_watch_begin_slow(struct rkc_watch *watch, int n, struct rkc_handles handles,
+                          MPI_Status *given)
 {
-    watch->n = 0;
-    watch->n_completed = 0;
-    watch->statuses = given;
-    if (n <= 0 || !handles.first || !rkc_watch_active())
-        return;
     watch->thread = rkc_thread_own();
     if (!make_room(watch, n)) {
         watch->statuses = given;
@@ -115,8 +110,13 @@ static void complete_if_good(struct rkc_watch *watch, int i, int rc, int k, uint
         rkc_watch_failed(watch->keys[i], rkc_handle(watch->handles, i));
 }
 
+void rkc_watch_give_back(struct rkc_watch *watch)
+{
+    give_buffer(watch->thread, watch->memory);
+}
+
 /* Share the time of the call among the requests that it completed; done with the memory. */
-void rkc_watch_end(struct rkc_watch *watch, const struct rkc_mpi_call *call)
+static void end(struct rkc_watch *watch, const struct rkc_mpi_call *call)
 {
     if (call->thread && watch->n_completed) {
         uint64_t n = (uint64_t)watch->n_completed, ticks = call->end - call->begin;
@@ -125,8 +125,7 @@ void rkc_watch_end(struct rkc_watch *watch, const struct rkc_mpi_call *call)
             rkc_traffic_add(&traffic->blocked, ticks / n + (i < ticks % n));
         }
     }
-    if (watch->n && watch->memory)
-        give_buffer(watch->thread, watch->memory);
+    rkc_watch_none(watch);
 }
 
 void rkc_watch_all(struct rkc_watch *watch, const struct rkc_mpi_call *call, int rc)
@@ -136,7 +135,7 @@ void rkc_watch_all(struct rkc_watch *watch, const struct rkc_mpi_call *call, int
         for (int i = 0; i < watch->n; i++)
             complete_if_good(watch, i, rc, i, now);
     }
-    rkc_watch_end(watch, call);
+    end(watch, call);
 }
 
 void rkc_watch_any(struct rkc_watch *watch, const struct rkc_mpi_call *call, int rc, int index)
@@ -147,7 +146,7 @@ void rkc_watch_any(struct rkc_watch *watch, const struct rkc_mpi_call *call, int
         complete(watch, i, status_at(watch, 0, &copy), rkc_watch_now(call));
     else if (i >= 0 && i < watch->n)
         rkc_watch_failed(watch->keys[i], rkc_handle(watch->handles, i));
-    rkc_watch_end(watch, call);
+    end(watch, call);
 }
 
 void rkc_watch_some(struct rkc_watch *watch, const struct rkc_mpi_call *call, int rc, int outcount,
@@ -159,7 +158,7 @@ void rkc_watch_some(struct rkc_watch *watch, const struct rkc_mpi_call *call, in
         for (int k = 0; k < n; k++)
             complete_if_good(watch, indices[k] - watch->handles.index, rc, k, now);
     }
-    rkc_watch_end(watch, call);
+    end(watch, call);
 }
 
 uint64_t rkc_watch_freeing(struct rkc_handles handles, struct rkc_request *was)

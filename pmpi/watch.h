@@ -3,7 +3,7 @@
  *   struct rkc_watch watch;
  *   rkc_watch_begin(&watch, n, handles, statuses);
  *   ... the call, with watch.statuses ...
- *   rkc_watch_all(&watch, &call, rc);        or _any, _some, or rkc_watch_end alone
+ *   rkc_watch_all(&watch, &call, rc);        or _any, _some, _none
  *
  * A completing call clears the handles, so that they are read before it; and the table must be kept
  * right by calls that are not recorded, too, for MPI gives a completed request's handle to the
@@ -95,9 +95,21 @@ struct rkc_watch {
     MPI_Status few_statuses[RKC_WATCH_FEW];
 };
 
+void rkc_watch_begin_slow(struct rkc_watch *watch, int n, struct rkc_handles handles,
+                          MPI_Status *given);
+
 /* Look at the handles before a call. Its statuses go to `given` if the program wants them, which it
  * does not if that is MPI_STATUSES_IGNORE. */
-void rkc_watch_begin(struct rkc_watch *watch, int n, struct rkc_handles handles, MPI_Status *given);
+static inline void rkc_watch_begin(struct rkc_watch *watch, int n, struct rkc_handles handles,
+                                   MPI_Status *given)
+{
+    watch->n = 0;
+    watch->n_completed = 0;
+    watch->memory = NULL;
+    watch->statuses = given;
+    if (n > 0 && handles.first && rkc_watch_active())
+        rkc_watch_begin_slow(watch, n, handles, given);
+}
 
 /* After a call with result `rc` that completes all, one, or those named by `indices`. An index, and
  * `outcount`, may be MPI_UNDEFINED. */
@@ -106,8 +118,14 @@ void rkc_watch_any(struct rkc_watch *watch, const struct rkc_mpi_call *call, int
 void rkc_watch_some(struct rkc_watch *watch, const struct rkc_mpi_call *call, int rc, int outcount,
                     const int *indices);
 
+void rkc_watch_give_back(struct rkc_watch *watch);
+
 /* After one that completed none. */
-void rkc_watch_end(struct rkc_watch *watch, const struct rkc_mpi_call *call);
+static inline void rkc_watch_none(struct rkc_watch *watch)
+{
+    if (RKC_UNLIKELY(watch->memory != NULL))
+        rkc_watch_give_back(watch);
+}
 
 /* ---- starting, freeing ---- */
 
