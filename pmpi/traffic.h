@@ -398,11 +398,20 @@ static inline struct rkc_moved rkc_moved_fetch(uint64_t received, const void *or
 #define UNPACKS(buf, count, type) \
     rkc_moved(RKC_BYTES(0, rkc_mpi_bytes(count, type)), 0, RKC_NO_SIDE, rkc_side(buf, type))
 
+/* Of operations of so many bytes; NULL without memory. */
+static inline _Atomic uint64_t *rkc_traffic_counter(struct rkc_traffic *traffic, uint64_t bytes)
+{
+    unsigned bucket = rkc_size_bucket(bytes), near = rkc_traffic_near(traffic, bucket);
+    return RKC_LIKELY(near < RKC_SIZES_NEAR) ? &traffic->size[near]
+                                             : rkc_private_traffic_size(traffic, bucket);
+}
+
 static inline void rkc_traffic_size(struct rkc_traffic *traffic, uint64_t sent, uint64_t received,
                                     uint64_t n)
 {
-    unsigned bucket = rkc_size_bucket(sent > received ? sent : received);
-    rkc_traffic_add(&traffic->size[bucket], n);
+    _Atomic uint64_t *counter = rkc_traffic_counter(traffic, sent > received ? sent : received);
+    if (RKC_LIKELY(counter != NULL))
+        rkc_traffic_add(counter, n);
 }
 
 /* The counters of a recorded call, or NULL. */
@@ -453,7 +462,9 @@ static inline void rkc_traffic_book_message(const struct rkc_mpi_call *call, str
     if (moved.received)
         rkc_traffic_add_alone(&traffic->received, moved.received);
     uint64_t larger = moved.sent > moved.received ? moved.sent : moved.received;
-    rkc_traffic_add_alone(&traffic->size[rkc_size_bucket(larger)], 1);
+    _Atomic uint64_t *counter = rkc_traffic_counter(traffic, larger);
+    if (RKC_LIKELY(counter != NULL))
+        rkc_traffic_add_alone(counter, 1);
     if (moved.how & RKC_MOVED_MESSAGE)
         rkc_matrix_add(moved.peer, 0, 1, moved.sent);
 }

@@ -84,6 +84,10 @@ const struct rkc_traffic *rkc_local_traffic(const struct rkc_local *local,
 const struct rkc_traffic *rkc_local_next_traffic(const struct rkc_local *local,
                                                  const struct rkc_traffic *traffic);
 
+/* Add its operations by size. */
+void rkc_local_sizes(const struct rkc_local *local, const struct rkc_traffic *traffic,
+                     uint64_t size[RKC_SIZE_BUCKETS]);
+
 /* A number of the image as a value, which is none that could be taken for absent. */
 static inline int64_t rkc_local_count(const _Atomic uint64_t *count)
 {

@@ -447,6 +447,7 @@ static void read_steady_block(int fd, const struct rkc_view *view, const struct 
             read_steady(fd, view, &nodes->node[i], sizeof nodes->node[i], same_sums);
         break;
     case RKC_BLOCK_TRAFFIC:
+    case RKC_BLOCK_SIZES:
     case RKC_BLOCK_HIGH:
     case RKC_BLOCK_NOTE:
     case RKC_BLOCK_TIMED:

@@ -32,7 +32,7 @@
 #define RKC_IMAGE_ORDER 0x01020304u
 
 enum {
-    RKC_IMAGE_LAYOUT = 3,
+    RKC_IMAGE_LAYOUT = 4,
     RKC_UNIT = 64,
     RKC_HEADER_SIZE = 4096,
     RKC_NIL_UNIT = RKC_HEADER_SIZE / RKC_UNIT, /* a node that is nobody's, never counted */
@@ -43,6 +43,7 @@ enum {
     RKC_NAMES_MAX = 8192,
     RKC_NODES_MAX = 65536,
     RKC_COMMS_MAX = 1024,
+    RKC_SIZES_NEAR = 7,
 };
 
 enum rkc_block_kind {
@@ -59,6 +60,7 @@ enum rkc_block_kind {
     RKC_BLOCK_COMM,    /* the members of a communicator */
     RKC_BLOCK_WAIT,    /* a call path's visits in one communicator of several */
     RKC_BLOCK_PEERS,   /* messages by rank */
+    RKC_BLOCK_SIZES,   /* the other sizes of what an MPI call path moved */
     RKC_BLOCK_KINDS
 };
 
@@ -214,8 +216,27 @@ struct rkc_traffic {
     struct rkc_kinds kinds;
     _Atomic uint32_t noncontiguous;  /* operations with gaps in memory that is not the host's */
     _Atomic uint64_t ticks;          /* in the calls themselves */
+    /* Operations by size: those near the size of the first one here, for most call paths have few
+     * sizes; the others in a block of their own. */
+    _Atomic uint32_t size_first; /* RKC_SIZE_BUCKETS + the bucket that size[0] is of; 0: none yet */
+    _Atomic uint32_t sizes;      /* an RKC_BLOCK_SIZES, or 0 */
+    _Atomic uint64_t size[RKC_SIZES_NEAR];
+};
+
+_Static_assert(sizeof(struct rkc_traffic) == 3 * RKC_UNIT, "its block is full");
+
+struct rkc_sizes {
+    struct rkc_block block;
+    uint32_t traffic, zero; /* unit */
     _Atomic uint64_t size[RKC_SIZE_BUCKETS];
 };
+
+/* The place of a bucket in rkc_traffic.size; RKC_SIZES_NEAR or more where it has none. */
+static inline unsigned rkc_traffic_near(const struct rkc_traffic *traffic, unsigned bucket)
+{
+    return bucket + RKC_SIZE_BUCKETS -
+           atomic_load_explicit(&traffic->size_first, memory_order_relaxed);
+}
 
 /* The members of one or more communicators. */
 struct rkc_comm_block {

@@ -38,6 +38,21 @@ const struct rkc_traffic *rkc_local_next_traffic(const struct rkc_local *local,
     return rkc_local_block(local, next, RKC_BLOCK_TRAFFIC, sizeof *traffic);
 }
 
+void rkc_local_sizes(const struct rkc_local *local, const struct rkc_traffic *traffic,
+                     uint64_t size[RKC_SIZE_BUCKETS])
+{
+    const struct rkc_sizes *sizes =
+        rkc_local_block(local, atomic_load_explicit(&traffic->sizes, memory_order_acquire),
+                        RKC_BLOCK_SIZES, sizeof *sizes);
+    for (unsigned bucket = 0; bucket < RKC_SIZE_BUCKETS; bucket++) {
+        unsigned near = rkc_traffic_near(traffic, bucket);
+        if (near < RKC_SIZES_NEAR)
+            size[bucket] += atomic_load_explicit(&traffic->size[near], memory_order_relaxed);
+        if (sizes)
+            size[bucket] += atomic_load_explicit(&sizes->size[bucket], memory_order_relaxed);
+    }
+}
+
 static const struct rkc_timed *timed_of(const struct rkc_local *local, const struct rkc_node *node)
 {
     return rkc_local_block(local, node->timed, RKC_BLOCK_TIMED, sizeof(struct rkc_timed));
@@ -414,9 +429,7 @@ void rkc_local_hist(const struct rkc_local *local, uint32_t path, struct rkc_pat
         add_node_hist(local, node, hist->time);
         const struct rkc_traffic *traffic = rkc_local_traffic(local, node->node);
         for (; traffic; traffic = rkc_local_next_traffic(local, traffic))
-            for (unsigned bucket = 0; bucket < RKC_SIZE_BUCKETS; bucket++)
-                hist->size[bucket] +=
-                    atomic_load_explicit(&traffic->size[bucket], memory_order_relaxed);
+            rkc_local_sizes(local, traffic, hist->size);
     }
     for (uint32_t i = 0; i < local->n_pending; i++)
         if (local->nodes[local->pending[i].node].path == path)

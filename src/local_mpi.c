@@ -31,8 +31,7 @@ static int add_transfer(struct rkc_local *local, uint32_t path, const struct rkc
     row->blocked_ns += rkc_clock_ns(atomic_load(&traffic->blocked), local->rate);
     row->in_flight_ns += rkc_clock_ns(atomic_load(&traffic->in_flight), local->rate);
     row->noncontiguous += atomic_load(&traffic->noncontiguous);
-    for (unsigned bucket = 0; bucket < RKC_SIZE_BUCKETS; bucket++)
-        row->size[bucket] += atomic_load(&traffic->size[bucket]);
+    rkc_local_sizes(local, traffic, row->size);
     return 0;
 }
 

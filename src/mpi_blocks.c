@@ -55,6 +55,40 @@ struct rkc_traffic *rkc_private_traffic_of_kinds(struct rkc_thread *thread, stru
     return traffic;
 }
 
+/* The block of a call path's other sizes, made at its first use. */
+static struct rkc_sizes *sizes_of(char *base, struct rkc_traffic *traffic)
+{
+    uint32_t unit = atomic_load_explicit(&traffic->sizes, memory_order_acquire);
+    if (unit)
+        return rkc_image_at(base, unit);
+    rkc_thread_lock();
+    unit = atomic_load_explicit(&traffic->sizes, memory_order_relaxed);
+    struct rkc_sizes *sizes =
+        unit ? rkc_image_at(base, unit)
+             : rkc_image_block(rkc_private_image(), RKC_BLOCK_SIZES, sizeof *sizes);
+    if (sizes && !unit) {
+        sizes->traffic = rkc_image_unit(base, traffic);
+        rkc_image_publish(&sizes->block);
+        atomic_store_explicit(&traffic->sizes, rkc_image_unit(base, sizes), memory_order_release);
+    }
+    rkc_thread_unlock();
+    return sizes;
+}
+
+/* Several threads may come with the first operation. */
+_Atomic uint64_t *rkc_private_traffic_size(struct rkc_traffic *traffic, unsigned bucket)
+{
+    enum { BELOW = RKC_SIZES_NEAR / 2, LAST = RKC_SIZE_BUCKETS - RKC_SIZES_NEAR };
+    uint32_t first = bucket > BELOW ? bucket - BELOW : 0, none = 0;
+    first = first < LAST ? first : LAST;
+    atomic_compare_exchange_strong(&traffic->size_first, &none, RKC_SIZE_BUCKETS + first);
+    unsigned near = rkc_traffic_near(traffic, bucket);
+    if (near < RKC_SIZES_NEAR)
+        return &traffic->size[near];
+    struct rkc_sizes *sizes = sizes_of(rkc_private_image()->base, traffic);
+    return sizes ? &sizes->size[bucket] : NULL;
+}
+
 /* Open addressing by key; under the image's lock. */
 enum { COMM_SLOTS = 2 * RKC_COMMS_MAX };
 static uint32_t comms[COMM_SLOTS], n_comms;

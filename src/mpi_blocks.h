@@ -18,6 +18,9 @@ RKC_API struct rkc_traffic *rkc_private_traffic_of_kinds(struct rkc_thread *thre
                                                          struct rkc_node *node,
                                                          struct rkc_kinds kinds);
 
+/* The counter of the operations of a size, by its bucket. */
+RKC_API _Atomic uint64_t *rkc_private_traffic_size(struct rkc_traffic *traffic, unsigned bucket);
+
 /* The block of a group of ranks, by its key: its unit. RKC_NIL_UNIT beyond RKC_COMMS_MAX of them,
  * which is counted. */
 RKC_API uint32_t rkc_private_comm(uint64_t key, int32_t size, int32_t first);

@@ -182,7 +182,15 @@ static void test_mpi(void)
     struct rkc_traffic *traffic = rkc_image_block(&tree.image, RKC_BLOCK_TRAFFIC, sizeof *traffic);
     node->traffic = rkc_image_unit(tree.image.base, traffic);
     atomic_store(&traffic->sent, 4096u);
-    atomic_store(&traffic->size[rkc_size_bucket(4096)], 1u);
+    struct rkc_sizes *sizes = rkc_image_block(&tree.image, RKC_BLOCK_SIZES, sizeof *sizes);
+    rkc_image_publish(&sizes->block);
+    traffic->sizes = rkc_image_unit(tree.image.base, sizes);
+    unsigned bucket = rkc_size_bucket(4096);
+    atomic_store(&traffic->size_first, RKC_SIZE_BUCKETS + bucket - 2);
+    atomic_store(&traffic->size[2], 1u);
+    atomic_store(&traffic->size[3], 2u);
+    atomic_store(&sizes->size[bucket], 4u);
+    atomic_store(&sizes->size[0], 8u);
     rkc_image_publish(&traffic->block);
     tree_end(&tree, send, 300);
     tree_begin(&tree, sync, 400);
@@ -209,7 +217,9 @@ static void test_mpi(void)
            "a region that is no call moves nothing");
     struct rkc_path_hist hist;
     rkc_local_hist(local, (uint32_t)local_path(local, "step/MPI_Send"), &hist);
-    is_int((int64_t)hist.size[rkc_size_bucket(4096)], 1, "sizes are in a histogram");
+    is_int((int64_t)hist.size[bucket], 1 + 4, "sizes are in a histogram, wherever they were counted");
+    is_int((int64_t)hist.size[bucket + 1], 2, "each in its own bucket");
+    is_int((int64_t)hist.size[0], 8, "those far from the others, too");
 
     atomic_store(&traffic->completed, 2u);
     atomic_store(&traffic->in_flight, 500u);

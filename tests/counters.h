@@ -45,9 +45,13 @@ static inline void counters_add(struct counters *counters, const struct rkc_view
     counters->in_flight += (int64_t)traffic->in_flight;
     counters->blocked += (int64_t)traffic->blocked;
     counters->completed += (int64_t)traffic->completed;
-    for (int i = 0; i < RKC_SIZE_BUCKETS; i++) {
-        counters->size[i] += (int64_t)traffic->size[i];
-        counters->sizes += (int64_t)traffic->size[i];
+    const struct rkc_sizes *far = traffic->sizes ? rkc_image_at(view->base, traffic->sizes) : NULL;
+    for (unsigned i = 0; i < RKC_SIZE_BUCKETS; i++) {
+        unsigned near = rkc_traffic_near(traffic, i);
+        int64_t n = near < RKC_SIZES_NEAR ? (int64_t)traffic->size[near] : 0;
+        n += far ? (int64_t)far->size[i] : 0;
+        counters->size[i] += n;
+        counters->sizes += n;
     }
 }
 

@@ -73,6 +73,25 @@ static void test_point_to_point(void)
     MPI_Type_free(&type);
 }
 
+/* Of one call path, the first of a middle size. */
+static void test_sizes(void)
+{
+    static char out[1 << 20], in[1 << 20];
+    const int bytes[] = {64, 0, 1, 8, 64, 1 << 9, 1 << 10, 1 << 20, 0, 1 << 20};
+    const int64_t n[][2] = {{0, 2}, {1, 1}, {4, 1}, {7, 2}, {10, 1}, {11, 1}, {21, 2}};
+    int wrong = 0;
+    rkc_begin("many sizes");
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
+        MPI_Sendrecv(out, bytes[i], MPI_CHAR, me, 5, in, bytes[i], MPI_CHAR, me, 5, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+    rkc_end("many sizes");
+    struct counters counters = counters_of("many sizes", "MPI_Sendrecv");
+    for (size_t i = 0; i < sizeof n / sizeof *n; i++)
+        wrong += counters.size[n[i][0]] != n[i][1];
+    is_int(wrong, 0, "operations of sizes far from each other are counted by size");
+    is_int(counters.sizes, 10, "each once");
+}
+
 static void test_failed(void)
 {
     int value = 0;
@@ -236,6 +255,7 @@ int main(int argc, char **argv)
         tap_silence();
     is_int(ranks, RANKS, "the test runs on four ranks");
     test_point_to_point();
+    test_sizes();
     test_failed();
     test_rooted();
     test_all();
