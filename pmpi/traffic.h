@@ -447,15 +447,21 @@ static inline void rkc_traffic_message(const struct rkc_moved *moved, int rank)
 /* Book what a recorded call has moved. */
 void rkc_traffic_book(const struct rkc_mpi_call *call, struct rkc_moved moved);
 
-/* The same, without a detour for a message that is nothing special. */
-static inline void rkc_traffic_book_message(const struct rkc_mpi_call *call, struct rkc_moved moved)
+/* The same, without a detour for what is nothing special. */
+static inline void rkc_traffic_book_here(const struct rkc_mpi_call *call, struct rkc_moved moved)
 {
     struct rkc_node *node = call->node;
-    if (RKC_UNLIKELY(!node || !node->traffic || rkc_mpi_concurrent || rkc_kinds_wanted(call->end) ||
+    if (RKC_UNLIKELY(!node || rkc_mpi_concurrent ||
+                     ((moved.how & RKC_MOVED_SIZED) &&
+                      (!node->traffic || rkc_kinds_wanted(call->end))) ||
                      ((moved.how & RKC_MOVED_MESSAGE) && moved.comm != MPI_COMM_WORLD))) {
         rkc_traffic_book(call, moved);
         return;
     }
+    if (moved.how & RKC_MOVED_TOGETHER)
+        rkc_wait_book(call, moved.comm);
+    if (!(moved.how & RKC_MOVED_SIZED))
+        return;
     struct rkc_traffic *traffic = rkc_image_at(call->thread->base, node->traffic);
     if (moved.sent)
         rkc_traffic_add_alone(&traffic->sent, moved.sent);

@@ -58,12 +58,10 @@
 #define PLACE __attribute__((flatten))
 #define ENTER rkc_mpi_enter
 #define LEAVE rkc_mpi_leave
-#define BOOK rkc_traffic_book_message
+#define BOOK rkc_traffic_book_here
 #define CALL WRAP
 #define CALL_C WRAP
 #include "p2p.def"
-#undef BOOK
-#define BOOK rkc_traffic_book
 #undef CALL
 #undef CALL_C
 #define CALL(...)
@@ -74,11 +72,13 @@
 #undef PLACE
 #undef ENTER
 #undef LEAVE
+#undef BOOK
 
 /* The others. */
 #define PLACE RKC_MPI_SELDOM
 #define ENTER(call, function) rkc_mpi_enter_far(call, function, __builtin_frame_address(0))
 #define LEAVE rkc_mpi_leave_far
+#define BOOK rkc_traffic_book
 #undef CALL
 #undef CALL_C
 #undef COLLECTIVE
