@@ -63,6 +63,22 @@ static int make_room(struct rkc_watch *watch, int n)
     return 1;
 }
 
+/* Whatever they are: the fewest are ever looked at. */
+static void keep_handles(uint64_t *keys, int n, struct rkc_handles handles)
+{
+    if (sizeof(MPI_Request) == sizeof *keys && !handles.fortran)
+        memcpy(keys, handles.first, (size_t)n * sizeof *keys);
+    else
+        for (int i = 0; i < n; i++)
+            keys[i] = (uint64_t)(uintptr_t)rkc_handle(handles, i);
+}
+
+/* The i-th request's, or 0. */
+static uint64_t key_of(const struct rkc_watch *watch, int i)
+{
+    return watch->keys[i] == (uint64_t)(uintptr_t)MPI_REQUEST_NULL ? 0 : watch->keys[i];
+}
+
 void rkc_watch_begin_slow(struct rkc_watch *watch, int n, struct rkc_handles handles,
                           MPI_Status *given)
 {
@@ -73,8 +89,7 @@ void rkc_watch_begin_slow(struct rkc_watch *watch, int n, struct rkc_handles han
     }
     watch->n = n;
     watch->handles = handles;
-    for (int i = 0; i < n; i++)
-        watch->keys[i] = rkc_request_key(rkc_handle(handles, i));
+    keep_handles(watch->keys, n, handles);
     if (given != MPI_STATUSES_IGNORE)
         watch->statuses = given;
 }
@@ -82,8 +97,8 @@ void rkc_watch_begin_slow(struct rkc_watch *watch, int n, struct rkc_handles han
 static void complete(struct rkc_watch *watch, int i, const MPI_Status *status, uint64_t now)
 {
     struct rkc_request request;
-    if (i < 0 || i >= watch->n || !watch->keys[i] ||
-        !rkc_request_complete(watch->keys[i], &request))
+    uint64_t key = i >= 0 && i < watch->n ? key_of(watch, i) : 0;
+    if (!key || !rkc_request_complete(key, &request))
         return;
     rkc_request_book(&request, status, now);
     watch->completed[watch->n_completed++] = request.traffic;
@@ -107,7 +122,7 @@ static void complete_if_good(struct rkc_watch *watch, int i, int rc, int k, uint
     if (rc == MPI_SUCCESS || status->MPI_ERROR == MPI_SUCCESS)
         complete(watch, i, status, now);
     else if (i >= 0 && i < watch->n)
-        rkc_watch_failed(watch->keys[i], rkc_handle(watch->handles, i));
+        rkc_watch_failed(key_of(watch, i), rkc_handle(watch->handles, i));
 }
 
 void rkc_watch_give_back(struct rkc_watch *watch)
@@ -145,7 +160,7 @@ void rkc_watch_any(struct rkc_watch *watch, const struct rkc_mpi_call *call, int
     if (i >= 0 && i < watch->n && rc == MPI_SUCCESS)
         complete(watch, i, status_at(watch, 0, &copy), rkc_watch_now(call));
     else if (i >= 0 && i < watch->n)
-        rkc_watch_failed(watch->keys[i], rkc_handle(watch->handles, i));
+        rkc_watch_failed(key_of(watch, i), rkc_handle(watch->handles, i));
     end(watch, call);
 }
 

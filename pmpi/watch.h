@@ -84,7 +84,7 @@ enum { RKC_WATCH_FEW = 32 };
 struct rkc_watch {
     int n; /* 0: nothing to be done */
     struct rkc_handles handles;
-    uint64_t *keys;
+    uint64_t *keys; /* handles, as rkc_request_key but for MPI_REQUEST_NULL */
     uint32_t *completed; /* units of the counters of those of ours that it completed */
     int n_completed;
     MPI_Status *statuses; /* to be given to MPI */
