@@ -7,7 +7,7 @@
 
 #pragma GCC visibility push(default)
 
-enum { COMM_RANK, IPROBE, SEND, RECV, ISEND, IRECV, WAITALL, ALLREDUCE, BARRIER };
+enum { COMM_RANK, IPROBE, SEND, RECV, ISEND, IRECV, WAITALL, ALLREDUCE, BARRIER, TESTANY };
 
 static inline int ended(int status)
 {
@@ -58,6 +58,12 @@ int MPI_Waitall(int n, MPI_Request *requests, MPI_Status *statuses)
 {
     floor_begin(WAITALL);
     return ended(PMPI_Waitall(n, requests, statuses));
+}
+
+int MPI_Testany(int n, MPI_Request *requests, int *index, int *flag, MPI_Status *status)
+{
+    floor_begin(TESTANY);
+    return ended(PMPI_Testany(n, requests, index, flag, status));
 }
 
 int MPI_Allreduce(const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm)

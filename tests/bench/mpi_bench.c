@@ -28,12 +28,14 @@ struct calls {
     int (*waitall)(int, MPI_Request *, MPI_Status *);
     int (*allreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
     int (*barrier)(MPI_Comm);
+    int (*testany)(int, MPI_Request *, int *, int *, MPI_Status *);
 };
 
-static struct calls seen = {MPI_Comm_rank, MPI_Iprobe,  MPI_Send,      MPI_Recv,   MPI_Isend,
-                            MPI_Irecv,     MPI_Waitall, MPI_Allreduce, MPI_Barrier};
-static struct calls unseen = {PMPI_Comm_rank, PMPI_Iprobe,  PMPI_Send,      PMPI_Recv,   PMPI_Isend,
-                              PMPI_Irecv,     PMPI_Waitall, PMPI_Allreduce, PMPI_Barrier};
+static struct calls seen = {MPI_Comm_rank, MPI_Iprobe,  MPI_Send,      MPI_Recv,    MPI_Isend,
+                            MPI_Irecv,     MPI_Waitall, MPI_Allreduce, MPI_Barrier, MPI_Testany};
+static struct calls unseen = {PMPI_Comm_rank, PMPI_Iprobe, PMPI_Send,    PMPI_Recv,
+                              PMPI_Isend,     PMPI_Irecv,  PMPI_Waitall, PMPI_Allreduce,
+                              PMPI_Barrier,   PMPI_Testany};
 
 static void comm_rank(const struct calls *mpi, long n)
 {
@@ -47,6 +49,22 @@ static void iprobe(const struct calls *mpi, long n)
     int flag;
     while (n--)
         mpi->iprobe(MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+}
+
+/* Of requests that are never done, as programs poll. */
+static void testany(const struct calls *mpi, long n)
+{
+    double in[REQUESTS];
+    MPI_Request request[REQUESTS];
+    int index, flag;
+    for (int i = 0; i < REQUESTS; i++)
+        mpi->irecv(&in[i], 1, MPI_DOUBLE, SELF, 98, MPI_COMM_WORLD, &request[i]);
+    while (n--)
+        mpi->testany(REQUESTS, request, &index, &flag, MPI_STATUS_IGNORE);
+    for (int i = 0; i < REQUESTS; i++) {
+        PMPI_Cancel(&request[i]);
+        mpi->testany(1, &request[i], &index, &flag, MPI_STATUS_IGNORE);
+    }
 }
 
 static void send_recv(const struct calls *mpi, long n)
@@ -95,6 +113,7 @@ static const struct cell {
     {"control", iprobe, &unseen, &unseen, 10000},
     {"comm_rank", comm_rank, &seen, &unseen, 20000},
     {"iprobe", iprobe, &seen, &unseen, 10000},
+    {"testany", testany, &seen, &unseen, 10000},
     {"barrier", barrier, &seen, &unseen, 10000},
     {"allreduce", allreduce, &seen, &unseen, 5000},
     {"send_recv", send_recv, &seen, &unseen, 2000},

@@ -316,6 +316,7 @@ gpu.gpu_visits|growth over $gpu_visits visits, KiB|most|64 KiB
 ours.control|control: PMPI_Iprobe against itself, ns|control|
 comm_rank|Comm_rank|info|
 iprobe|Iprobe|added|1.5
+testany|Testany, 8 requests, none done|added|1.5
 barrier|Barrier|added|1.5
 allreduce|Allreduce of 8 bytes|added|1.5
 send_recv|Send and Recv of 8 bytes|added|1.5
