@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "log.h"
-#include "neighbours.h"
+#include "node_page.h"
 #include "runtime.h"
 #include "save.h"
 
@@ -129,9 +129,9 @@ static void save(struct one *one)
         rkc_spool_remove(&rkc_private_image()->spool);
     }
     if (!atomic_exchange(&is_told, 1))
-        rkc_neighbours_saved();
+        rkc_node_page_saved();
     if (one->kind == ENDS)
-        rkc_neighbours_wait(HOLD_NS);
+        rkc_node_page_wait(HOLD_NS);
 }
 
 /* Let what was there before ours have the signal as it came: it waits until ours is through. */
@@ -242,7 +242,7 @@ void rkc_private_signals_take(int n_local)
         return;
     owner = getpid();
     find_snapshot();
-    rkc_neighbours_join(image, n_local);
+    rkc_node_page_join(image, n_local);
     for (int i = 0; i < ONES; i++) {
         find_mpis(&ones[i]);
         if (ones[i].kind == ENDS)
@@ -264,5 +264,5 @@ void rkc_signals_give_back(void)
     for (int i = 0; i < ONES; i++)
         if (ones[i].is_taken && sigaction(ones[i].number, NULL, &now) == 0 && is_ours(&now))
             sigaction(ones[i].number, &ones[i].old, NULL);
-    rkc_neighbours_leave();
+    rkc_node_page_leave();
 }

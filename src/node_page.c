@@ -1,8 +1,8 @@
-/* neighbours.c - what goes wrong here costs no more than the waiting for others: numbers in a page
+/* node_page.c - what goes wrong here costs no more than the waiting for others: numbers in a page
  * that processes come to and are killed in at any time are no more than likely. */
 #include "autoconf.h"
 
-#include "neighbours.h"
+#include "node_page.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -63,7 +63,7 @@ static struct page *open_page(void)
     return memory;
 }
 
-void rkc_neighbours_join(const struct rkc_image *image, int n)
+void rkc_node_page_join(const struct rkc_image *image, int n)
 {
     if (page || n == 1 || atomic_load(&rkc_image_header(image)->size) <= 1 || find_name(image) != 0)
         return;
@@ -72,13 +72,13 @@ void rkc_neighbours_join(const struct rkc_image *image, int n)
         unlink(name);
 }
 
-void rkc_neighbours_saved(void)
+void rkc_node_page_saved(void)
 {
     if (page)
         atomic_fetch_add(&page->saved, 1);
 }
 
-void rkc_neighbours_wait(int64_t most_ns)
+void rkc_node_page_wait(int64_t most_ns)
 {
     int64_t until_ns = rkc_clock_monotonic_ns() + most_ns;
     while (page && atomic_load(&page->saved) < atomic_load(&page->present) &&
@@ -86,7 +86,7 @@ void rkc_neighbours_wait(int64_t most_ns)
         nanosleep(&SOON, NULL);
 }
 
-void rkc_neighbours_leave(void)
+void rkc_node_page_leave(void)
 {
     if (page && atomic_fetch_sub(&page->present, 1) == 1)
         unlink(name);
