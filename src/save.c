@@ -53,6 +53,7 @@ static struct {
 } work;
 
 static _Atomic int taken;            /* somebody has their turn */
+static _Atomic int is_over;          /* an image is saved that is the last */
 static _Atomic uint32_t n_last_ones; /* images saved of what has ended */
 
 /* ---- one folder ---- */
@@ -269,13 +270,13 @@ static int take_turn(void)
     return 1;
 }
 
-int rkc_save_now(enum rkc_state state, int signal, const char *why)
+int rkc_save_now(enum rkc_state state, int signal, int is_last, const char *why)
 {
     int status = 0;
     uint32_t before = atomic_load(&n_last_ones);
     if (!rkc_private_image()->base || !take_turn())
         return RKC_EIO;
-    if (atomic_load(&n_last_ones) == before) {
+    if (atomic_load(&n_last_ones) == before && !atomic_load(&is_over)) {
         struct rkc_image_end end = {.state = state, .signal = signal};
         rkc_thread_freeze();
         rkc_clock_read(&end.clock);
@@ -283,6 +284,8 @@ int rkc_save_now(enum rkc_state state, int signal, const char *why)
         rkc_thread_thaw();
         if (status == 0 && state != RKC_STATE_RUNNING)
             atomic_fetch_add(&n_last_ones, 1);
+        if (status == 0 && is_last)
+            atomic_store(&is_over, 1);
     }
     atomic_store(&taken, 0);
     return status;
@@ -295,7 +298,7 @@ int rkc_private_save(const char *why)
     if (!image->base)
         return RKC_EIO;
     rkc_thread_signals_block(&mask); /* a handler that saves would wait for itself */
-    int status = rkc_save_now(atomic_load(&rkc_image_header(image)->state), 0, why);
+    int status = rkc_save_now(atomic_load(&rkc_image_header(image)->state), 0, 0, why);
     rkc_thread_signals_restore(&mask);
     return status;
 }

@@ -116,16 +116,17 @@ static int is_fault(int number, const siginfo_t *info)
 static void save(struct one *one)
 {
     if (one->kind == SNAPSHOT) {
-        rkc_save_now(RKC_STATE_RUNNING, 0, one->name);
+        rkc_save_now(RKC_STATE_RUNNING, 0, 0, one->name);
         return;
     }
-    int status = rkc_save_now(RKC_STATE_SIGNAL, one->number, one->name);
+    int is_last = one->kind == CRASHES || !is_function(&one->old); /* nothing comes after it */
+    int status = rkc_save_now(RKC_STATE_SIGNAL, one->number, is_last, one->name);
     struct rkc_image_header *header = rkc_image_header(rkc_private_image());
     if (status != 0) { /* then this is all there is */
         atomic_store(&header->signal, one->number);
         if (atomic_load(&header->state) == RKC_STATE_RUNNING)
             atomic_store(&header->state, (uint32_t)RKC_STATE_SIGNAL);
-    } else if (one->kind == CRASHES || !is_function(&one->old)) { /* nothing comes after it */
+    } else if (is_last) {
         rkc_spool_remove(&rkc_private_image()->spool);
     }
     if (!atomic_exchange(&is_told, 1))

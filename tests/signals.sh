@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 . "$top_srcdir/tests/start.sh"
 cd "$work" || exit 1
 # shellcheck disable=SC3045 # dash, bash and ksh know -c
-ulimit -c 0
+ulimit -S -c 0
 library=$RKC_LIBDIR/librankclock-mpi.so
 program=$top_builddir/tests/apps/signals
 spool=$RANKCLOCK_SPOOL
@@ -84,6 +84,28 @@ done
 alone "$library" RANKCLOCK_SPOOL=off "$program" own
 is "$status $(ls -d run.h5* 2>/dev/null)" "5 " \
     "a handler that the program sets later gets its signal as it was"
+
+# Whether a process dumps its core, which a shell's status does not tell.
+cat >dump.py <<'END'
+import os, subprocess, sys
+child = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print("dumped" if os.WCOREDUMP(os.waitpid(child.pid, 0)[1]) else "did not dump")
+END
+dump() { # PRELOAD HOW
+    rm -rf run.h5* "$spool"/rankclock-*
+    # shellcheck disable=SC3045 # dash, bash and ksh know -c
+    (ulimit -S -c "$(ulimit -H -c)" && timeout -k 5 60 "${PYTHON:-python3}" dump.py env LD_PRELOAD="$1" \
+        RANKCLOCK_SPOOL=off "$program" die "$2") 2>/dev/null
+    rm -f core*
+}
+if [ "$(dump "" abort)" = dumped ]; then
+    for how in segv abort QUIT; do
+        is "$(dump "$library" $how) $(ls run.h5.partial 2>/dev/null)" "dumped rank-0.rkci" \
+            "$how: after the image the core is dumped"
+    done
+else
+    skip 3 "no core is dumped here"
+fi
 
 # --- who has handlers of its own before MPI_Init ---
 
@@ -201,6 +223,18 @@ whole "in the middle of what 8 threads do: the images are whole, no visit is tor
 is "$(grep -c '^rankclock: SIGTERM' err) $(grep -c '^rankclock: ' err)" "1 1" "which one rank says for all"
 is "$(find "$spool" -mindepth 1 -name 'rankclock-*')" "" "and nothing else is left of the run"
 recovered '3 of 3 ranks, PARTIAL' "a file made of them is partial"
+
+begin 2 8
+# shellcheck disable=SC2046
+kill -TERM $(cat pid.*)
+# shellcheck disable=SC2046
+kill -XCPU $(cat pid.*) 2>/dev/null
+# shellcheck disable=SC2046
+kill -TERM $(cat pid.*) 2>/dev/null
+ended
+is "$(find run.h5.partial -name '*.rkci' | wc -l) $(grep -c '^rankclock: ' err)" "2 1" \
+    "another signal, and the same once more, while one is acted upon: nothing is saved twice"
+whole "nor cut short"
 
 begin 3 2 RANKCLOCK_SPOOL=off
 # shellcheck disable=SC2046

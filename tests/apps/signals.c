@@ -1,11 +1,11 @@
 /* A program that lives with signals, or dies of one, for tests/signals.sh.
  *
- *   signals see           what it finds as dispositions, and what becomes of signals, on stdout
- *   signals die HOW       ends by HOW: segv, bus, fpe, ill, abort, or the number of a signal, which
- * is sent to a thread of its own that has no region signals own           crashes into its own
- * handler, set after MPI_Init, which ends it with status 5 signals work [N]      with N threads, 1
- * at first, works in regions until all ranks are told to stop by a file "stop"; a file "pid.RANK"
- * says that it has come to that
+ *   signals see        what it finds as dispositions, and what becomes of signals, on stdout
+ *   signals die HOW    ends by HOW: segv, bus, fpe, ill, abort, or the name of a signal, which is
+ *                      sent to a thread of its own that has no region
+ *   signals own        crashes into its own handler, set after MPI_Init: status 5
+ *   signals work [N]   works in regions with N threads, 1 at first, until there is a file "stop";
+ *                      a file "pid.RANK" says that it has come to that
  *
  * In what `work` does each visit of "outer" holds three of "inner" and one of one of 1000 others.
  */
