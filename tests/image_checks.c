@@ -108,12 +108,14 @@ static int check_sizes(const struct rkc_local *local)
     for (uint32_t i = 0; i < local->n_nodes; i++) {
         const struct rkc_local_node *node = &local->nodes[i];
         const struct rkc_traffic *traffic = rkc_local_traffic(local, node->node);
-        uint64_t sizes = 0, visits = node->visits + atomic_load(&node->node->inner);
+        uint64_t size[RKC_SIZE_BUCKETS] = {0}, sizes = 0,
+                 visits = node->visits + atomic_load(&node->node->inner);
         if (!traffic)
             continue;
         for (; traffic; traffic = rkc_local_next_traffic(local, traffic))
-            for (unsigned bucket = 0; bucket < RKC_SIZE_BUCKETS; bucket++)
-                sizes += atomic_load(&traffic->size[bucket]);
+            rkc_local_sizes(local, traffic, size);
+        for (unsigned bucket = 0; bucket < RKC_SIZE_BUCKETS; bucket++)
+            sizes += size[bucket];
         if (sizes > visits || sizes + 1 < visits)
             return image_fault("%llu sizes of %llu calls", (unsigned long long)sizes,
                                (unsigned long long)visits);
