@@ -309,7 +309,7 @@ umount -l tmp
 
 shm 18m
 hang 16
-is "$(spooled | grep -c rankclock | awk '{ print ($1 >= 1 && $1 <= 8) }')" 1 \
+is "$(spooled | grep -c "rkci$" | awk '{ print ($1 >= 1 && $1 <= 8) }')" 1 \
     "16 ranks take 2 of 18 MiB, the rest is left to others"
 kill_ranks
 rm -f /dev/shm/*

@@ -135,6 +135,7 @@ mkdir kinds/folder.rkci
 ln -s /dev/zero kinds/device.rkci
 ln -s nowhere kinds/nowhere.rkci
 : >kinds/empty.rkci
+layout=$(sed -n 's/^ *RKC_IMAGE_LAYOUT = \([0-9]*\),$/\1/p' "$top_srcdir/src/image.h")
 is "$(recover kinds)" "1 kinds.h5: 4 of 4 ranks, PARTIAL, 7" \
     "what is no image, or of another version or run, is left out with a line for each"
 is "$(sort recover.err)" "rankclock: cannot open kinds/nowhere.rkci: No such file or directory
@@ -142,7 +143,7 @@ rankclock: kinds/device.rkci is not an image of rankclock
 rankclock: kinds/empty.rkci is too short to be an image of rankclock
 rankclock: kinds/fifo.rkci is not an image of rankclock
 rankclock: kinds/folder.rkci is not an image of rankclock
-rankclock: kinds/layout.rkci was written by another version of rankclock (layout 2, this one reads 3)
+rankclock: kinds/layout.rkci was written by another version of rankclock (layout 2, this one reads $layout)
 rankclock: kinds/run.rkci is left out: of run other??[2J, most images are of run $run_id" \
     "which says why, and no command to the terminal"
 for what in fifo folder device; do
