@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "next.h"
-#include "other.h"
 #include "runtime.h"
 
 #if defined __x86_64__
