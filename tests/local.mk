@@ -450,7 +450,7 @@ check-quick:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(QUICK_TESTS)'
 
 # In which ranks run, with what they are made of alone.
-check-mpi-build: all-am $(MPI_TESTS) $(COMMAND_HELPERS) $(APPS) $(CASES) $(check_DATA)
+check-mpi-build: all-am $(check_LTLIBRARIES) $(MPI_TESTS) $(COMMAND_HELPERS) $(APPS) $(CASES) $(check_DATA)
 
 check-mpi: check-mpi-build
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS= check_LTLIBRARIES= \
