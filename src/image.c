@@ -210,7 +210,8 @@ static int write_all(int fd, const char *data, size_t bytes)
 static char save_name[PATH_MAX + 8];
 static char save_head[RKC_HEADER_SIZE] __attribute__((aligned(RKC_UNIT)));
 
-/* The header of a copy. In it everything is there, also what the spool file had no room for. */
+/* The header of a copy, made last. In it everything is there, also what the spool file had no room
+ * for. */
 static void write_head(const struct rkc_image *image, size_t used, const struct rkc_image_end *end)
 {
     struct rkc_image_header *header = (void *)save_head;
@@ -223,9 +224,21 @@ static void write_head(const struct rkc_image *image, size_t used, const struct 
     if (atomic_load(&header->signal) == 0)
         atomic_store(&header->signal, end->signal);
     if (!atomic_load(&header->clock.ended)) {
-        header->clock.end = end->clock;
+        rkc_clock_read(&header->clock.end);
         atomic_store(&header->clock.ended, 1);
     }
+}
+
+static int write_behind_head(int fd, const struct rkc_image *image, size_t used)
+{
+    if (lseek(fd, sizeof save_head, SEEK_SET) < 0)
+        return RKC_EIO;
+    return write_all(fd, image->base + sizeof save_head, used - sizeof save_head);
+}
+
+static int write_at_start(int fd)
+{
+    return lseek(fd, 0, SEEK_SET) < 0 ? RKC_EIO : write_all(fd, save_head, sizeof save_head);
 }
 
 int rkc_image_save(const struct rkc_image *image, const char *path, const struct rkc_image_end *end)
@@ -245,10 +258,11 @@ int rkc_image_save(const struct rkc_image *image, const char *path, const struct
     int fd = open(save_name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return RKC_EIO;
-    write_head(image, used, end);
-    int status = write_all(fd, save_head, sizeof save_head);
-    if (!status)
-        status = write_all(fd, image->base + sizeof save_head, used - sizeof save_head);
+    int status = write_behind_head(fd, image, used);
+    if (!status) {
+        write_head(image, used, end);
+        status = write_at_start(fd);
+    }
     int error = errno;
     if (close(fd) != 0 && !status) {
         status = RKC_EIO;

@@ -411,12 +411,12 @@ static inline void rkc_image_publish(struct rkc_block *block)
 struct rkc_image_end {
     enum rkc_state state;
     int signal;
-    struct rkc_clock_pair clock; /* now */
 };
 
 /** Write the used bytes to a file, under a temporary name first.
  *
- * @param end  NULL: the image says what it says
+ * @param end  what the file says of the process where the image knows of no end yet, and that it came
+ *             once all was copied, for threads may go on meanwhile; NULL: as the image says
  *
  * @return 0 or RKC_EIO with errno set. Async-signal-safe; one call at a time.
  */

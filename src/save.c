@@ -279,7 +279,6 @@ int rkc_save_now(enum rkc_state state, int signal, int is_last, const char *why)
     if (atomic_load(&n_last_ones) == before && !atomic_load(&is_over)) {
         struct rkc_image_end end = {.state = state, .signal = signal};
         rkc_thread_freeze();
-        rkc_clock_read(&end.clock);
         status = save(&end, why);
         rkc_thread_thaw();
         if (status == 0 && state != RKC_STATE_RUNNING)

@@ -102,9 +102,11 @@ static int check_wall(const struct rkc_local *local)
     return 0;
 }
 
-/* What calls moved: as many sizes as calls or, where one was being counted, one less. */
+/* What calls moved: as many sizes as calls or, where one was being counted, one less. While a signal's
+ * handler saves the image other threads go on, and what they move is copied later than their rings. */
 static int check_sizes(const struct rkc_local *local)
 {
+    int saved = local->row.state == RKC_STATE_SIGNAL;
     for (uint32_t i = 0; i < local->n_nodes; i++) {
         const struct rkc_local_node *node = &local->nodes[i];
         const struct rkc_traffic *traffic = rkc_local_traffic(local, node->node);
@@ -116,7 +118,7 @@ static int check_sizes(const struct rkc_local *local)
             rkc_local_sizes(local, traffic, size);
         for (unsigned bucket = 0; bucket < RKC_SIZE_BUCKETS; bucket++)
             sizes += size[bucket];
-        if (sizes > visits || sizes + 1 < visits)
+        if ((sizes > visits && !saved) || sizes + 1 < visits)
             return image_fault("%llu sizes of %llu calls", (unsigned long long)sizes,
                                (unsigned long long)visits);
     }
