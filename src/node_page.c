@@ -74,8 +74,10 @@ void rkc_node_page_join(const struct rkc_image *image, int n)
 
 void rkc_node_page_saved(void)
 {
-    if (page)
-        atomic_fetch_add(&page->saved, 1);
+    if (!page)
+        return;
+    atomic_fetch_add(&page->saved, 1);
+    unlink(name); /* where not all have come yet, for who does begins another */
 }
 
 void rkc_node_page_wait(int64_t most_ns)

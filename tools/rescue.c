@@ -4,11 +4,14 @@
 
 #include "rescue.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +22,7 @@
 #include "image.h"
 #include "images.h"
 #include "recover.h"
+#include "spool.h"
 #include "tools.h"
 
 enum { TRIES = 20 };
@@ -104,12 +108,42 @@ static size_t move_world(const struct rkc_images *images, size_t first, size_t e
     return moved;
 }
 
+static int ends_in(const char *name, const char *end)
+{
+    size_t length = strlen(name), n = strlen(end);
+    return length > n && strcmp(name + length - n, end) == 0;
+}
+
+/* Ranks that were killed before all of their node had come have left the page that they share
+ * (src/node_page.h). */
+static void remove_pages(const char *run_id)
+{
+    const char *folder[RKC_SPOOL_FOLDERS_MAX], *setting = getenv("RANKCLOCK_SPOOL");
+    char start[RKC_SPOOL_RUN_MAX];
+    int n = rkc_spool_folders(setting && setting[0] == '/' ? setting : "auto", folder);
+    rkc_spool_run_name(run_id, "", start); /* as all worlds of the run begin */
+    for (int i = 0; i < n; i++) {
+        DIR *dir = opendir(folder[i]);
+        for (struct dirent *entry; dir && (entry = readdir(dir));) {
+            struct stat status;
+            if (strncmp(entry->d_name, start, strlen(start)) == 0 &&
+                ends_in(entry->d_name, ".node") &&
+                fstatat(dirfd(dir), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                S_ISREG(status.st_mode) && status.st_uid == geteuid())
+                unlinkat(dirfd(dir), entry->d_name, 0);
+        }
+        if (dir)
+            closedir(dir);
+    }
+}
+
 void rkc_rescue_move(const char *pattern, const char *run_id,
                      int (*is_written)(void *context, const char *world_id),
                      void (*found)(void *context, const char *folder), void *context)
 {
     struct rkc_images images = {.files = NULL};
     find_ended(run_id, &images);
+    remove_pages(run_id);
     remove_written(&images, is_written, context);
     if (images.n > 0)
         rkc_identity_read("", 0); /* for the job's letters in the pattern */
