@@ -138,6 +138,22 @@ submit() { # OPTION... SCRIPT [ARGUMENT...]: $job is its number
     job=$(timeout 60 sbatch --parsable "$@" 2>"$work/why") || bail "sbatch: $(cat "$work/why")"
 }
 
+# As submit, until all its ranks are at work: Open MPI's jobs may hang as they start, here and without
+# the library as well. Such a one is ended, and nothing of it kept.
+submit_busy() { # RANKS OPTION... SCRIPT [ARGUMENT...]
+    busy_ranks=$1
+    shift
+    for _ in 1 2 3; do
+        submit "$@"
+        within 40 are_busy "$busy_ranks" && return
+        echo "# job $job: not all ranks start" >&2
+        scancel "$job"
+        within 60 is_over "$job"
+        timeout 60 srun -Q --mpi=none -N 4 -n 4 sh -c 'rm -f /dev/shm/rankclock-*'
+        rm -rf ./*.partial ./*.h5 ./busy.*
+    done
+}
+
 # What a job has left on the nodes, and in *.partial here, becomes a file; $made says what is in it.
 collect() { # JOB FILE
     timeout 60 srun -Q --mpi=none -N 4 -n 4 rankclock gather --move --job "$1" "gathered-$1" \
@@ -237,8 +253,7 @@ is "$(status parts.h5) $(job_line parts.h5)" "COMPLETE (8/8 ranks) Job $parts_jo
 # cancel SCRIPT: start ranks, cancel their job, collect; said if they are not all in the file.
 cancel() {
     enter "cancel-$1-$round"
-    submit -N 4 --ntasks-per-node=2 "$scripts/$1.sbatch" busy
-    within 60 are_busy 8 || echo "not all ranks start"
+    submit_busy 8 -N 4 --ntasks-per-node=2 "$scripts/$1.sbatch" busy
     scancel "$job"
     within 60 is_over "$job" || echo "the job does not end"
     collect "$job" whole.h5
@@ -272,8 +287,7 @@ cat >again.sh <<END
 #!/bin/sh
 srun --export=ALL,LD_PRELOAD=$library busy \${SLURM_RESTART_COUNT:+20}
 END
-submit -N 2 --ntasks-per-node=2 --requeue -o again.out again.sh
-within 60 are_busy 4 || echo "# not all ranks start"
+submit_busy 4 -N 2 --ntasks-per-node=2 --requeue -o again.out again.sh
 scontrol requeue "$job"
 is_pending() { # and no longer ending
     squeue -h -j "$job" -o %t | grep -q PD
@@ -293,8 +307,7 @@ like "$made" '^first.h5: 4 of 4 ranks, \(PARTIAL\|ABORTED\)$' \
 # --- those that run short of time ---
 
 enter short
-submit -N 4 --ntasks-per-node=2 "$scripts/time-limit.sbatch" busy
-within 60 are_busy 8 || echo "# not all ranks start"
+submit_busy 8 -N 4 --ntasks-per-node=2 "$scripts/time-limit.sbatch" busy
 scancel --batch --signal=USR1 "$job"
 within 60 is_over "$job" || echo "# it does not end"
 like "$(status "measured-$job.h5")" '^\(PARTIAL\|ABORTED\) (8/8 ranks)$' \
@@ -318,8 +331,7 @@ chmod 755 "$work/bin/epilog.sh"
 echo "Epilog=$work/bin/epilog.sh" >>"$SLURM_CONF"
 scontrol reconfigure
 # Task 0: its number is the number of rounds.
-submit -N 4 --ntasks-per-node=2 -a 0 --uid=$user "$scripts/array.sbatch" busy
-within 60 are_busy 8 || echo "# not all ranks start"
+submit_busy 8 -N 4 --ntasks-per-node=2 -a 0 --uid=$user "$scripts/array.sbatch" busy
 kill_ranks
 touch ids
 within 60 is_over "$job" || echo "# it does not end"
@@ -331,8 +343,7 @@ is "$(find . -mindepth 1 -uid 0 -newer ids -printf '%p ')" "" "all of it is the 
 is "$(left)" "" "no image is left on any node"
 
 enter root
-submit -N 2 --ntasks-per-node=1 "$scripts/srun.sbatch" busy
-within 60 are_busy 2 || echo "# not all ranks start"
+submit_busy 2 -N 2 --ntasks-per-node=1 "$scripts/srun.sbatch" busy
 kill_ranks
 within 60 is_over "$job" || echo "# it does not end"
 is "$(ls -d rankclock-[0-9]* 2>/dev/null)" "" "root's own jobs are left alone"
@@ -347,8 +358,7 @@ export RANKCLOCK_SPOOL="$PWD/shm"
 exec unshare -m sh -c 'mount --bind /dev/shm shm && mount -t tmpfs none /dev/shm && exec "$@"' sh "$@"
 END
 chmod +x container.sh
-submit -N 2 --ntasks-per-node=1 "$scripts/srun.sbatch" ./container.sh busy
-within 60 are_busy 2 || echo "# not all ranks start"
+submit_busy 2 -N 2 --ntasks-per-node=1 "$scripts/srun.sbatch" ./container.sh busy
 kill_ranks
 within 60 is_over "$job" || echo "# it does not end"
 collect "$job" whole.h5
