@@ -111,13 +111,18 @@ said() { # PATTERN
 }
 
 world twice 0 1 2 3
-"$copy" -s 4 -r 1 -c 1000000 "$image" twice/later.rkci
-"$copy" -s 4 -r 2 "$image" twice/same.rkci
+"$copy" -s 4 -r 1 -p 999999 -c 1000000 "$image" twice/later.rkci
+"$copy" -s 4 -r 2 -p 999999 "$image" twice/same.rkci
 is "$(recover twice)" "1 twice.h5: 4 of 4 ranks, PARTIAL, 2" "of two images of a rank one is taken"
 is "$(said 'twice/rank-1.rkci is left out: twice/later.rkci is of rank 1, too, and was written to longer')" 1 \
     "that which was written to longer, and this is said"
 is "$(said 'twice/same.rkci is left out: twice/rank-2.rkci is of rank 2, too, and comes first')" 1 \
     "else the first"
+rm twice/later.rkci twice/same.rkci
+"$copy" -s 4 -r 1 -c 1000000 "$image" twice/later.rkci
+rm twice.h5
+is "$(recover twice)" "0 twice.h5: 4 of 4 ranks, PARTIAL, 0" \
+    "of one process that was killed between saving and the end the later is taken, and nothing said"
 
 world sizes 0 1 2
 "$copy" -s 2000000000 -r 3 "$image" sizes/more.rkci

@@ -29,6 +29,8 @@ struct image_file {
     int32_t rank; /* -1 while it is not known */
     int32_t size;
     int64_t until_ticks;
+    int64_t begun_unix_ns; /* with the next, whose it is */
+    int32_t pid;
     struct rkc_view kept; /* of a running process */
     int changed;
 };
@@ -151,6 +153,27 @@ static void leave_out(struct recovery *r, struct image_file *file)
     r->refused++;
 }
 
+static int is_of_same(const struct image_file *file, const struct image_file *before)
+{
+    return file->rank >= 0 && file->rank == before->rank;
+}
+
+/* Leave out an image of a rank that has been met. A rank that is killed when it has saved its image,
+ * and not yet removed its spool file, leaves both: of these nothing is said. */
+static void leave_second(struct recovery *r, struct image_file *file,
+                         const struct image_file *before)
+{
+    if (file->pid == before->pid && file->begun_unix_ns == before->begun_unix_ns) {
+        rkc_view_close(&file->kept);
+        return;
+    }
+    rkc_tool_error("%s is left out: %s is of rank %d, too, and %s", file->path, before->path,
+                   file->rank,
+                   before->until_ticks > file->until_ticks ? "was written to longer"
+                                                           : "comes first");
+    leave_out(r, file);
+}
+
 /* The size of the world, as most images have it; of equal numbers the larger. */
 static int32_t world_size(const struct recovery *r)
 {
@@ -238,13 +261,8 @@ static int first_pass(struct recovery *r)
         struct image_file file = r->files[i];
         struct rkc_view view;
         struct rkc_local local;
-        if (!status && kept > 0 && file.rank >= 0 && file.rank == r->files[kept - 1].rank) {
-            rkc_tool_error("%s is left out: %s is of rank %d, too, and %s", file.path,
-                           r->files[kept - 1].path, file.rank,
-                           r->files[kept - 1].until_ticks > file.until_ticks
-                               ? "was written to longer"
-                               : "comes first");
-            leave_out(r, &file);
+        if (!status && kept > 0 && is_of_same(&file, &r->files[kept - 1])) {
+            leave_second(r, &file, &r->files[kept - 1]);
             continue;
         }
         if (file.rank < 0) {
@@ -535,7 +553,9 @@ int rkc_recover_world(struct rkc_recover_image *images, size_t n, const char *ou
         r.files[i] = (struct image_file){.path = images[i].path,
                                          .rank = images[i].rank,
                                          .size = images[i].size,
-                                         .until_ticks = images[i].until_ticks};
+                                         .until_ticks = images[i].until_ticks,
+                                         .begun_unix_ns = images[i].begun_unix_ns,
+                                         .pid = images[i].pid};
     check_sizes(&r);
     int status, again;
     do {

@@ -43,6 +43,8 @@ struct rkc_recover_image {
     const char *path;
     int32_t rank, size;  /* -1 until known */
     int64_t until_ticks; /* since it began */
+    int64_t begun_unix_ns;
+    int32_t pid;
     size_t world;
 };
 

@@ -93,6 +93,9 @@ static int take(struct sorted *s, const char *path)
                                                           .rank = atomic_load(&header.rank),
                                                           .size = atomic_load(&header.size),
                                                           .until_ticks = ticks_of(&header),
+                                                          .begun_unix_ns =
+                                                              header.clock.pair[0].unix_ns,
+                                                          .pid = header.pid,
                                                           .world = (size_t)(world - s->worlds)};
     return 0;
 }
