@@ -59,7 +59,6 @@ if [ "$mpi" = openmpi ] && ompi_info 2>/dev/null | grep -q 'MCA pml: ucx'; then
     export OMPI_MCA_pml=ucx OMPI_MCA_pml_ucx_tls=any OMPI_MCA_pml_ucx_devices=any
     export UCX_TLS=tcp,self UCX_NET_DEVICES=lo
 fi
-export SLURM_PMIX_DIRECT_CONN=false # steps' daemons, too, start more surely by Slurm's own messages
 srun --mpi=list 2>&1 | grep -qw "$SLURM_MPI_TYPE" ||
     skip_all "this Slurm has no --mpi=$SLURM_MPI_TYPE"
 
