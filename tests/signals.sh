@@ -38,7 +38,7 @@ alone() { # PRELOAD [SETTING=VALUE]... PROGRAM...
 
 # What a process says but for numbers and for our own lines.
 messages() {
-    grep -v -e '^rankclock: ' -e '/librankclock' -e '^ *[0-9]*  ' err | sed 's/0x[0-9a-f]*//g; s/[0-9]//g'
+    grep -v -e '^rankclock: ' -e '/librankclock' -e '^ *[0-9]*  ' err | sed 's/0x[0-9a-f]*//g; s/[0-9 ]//g'
 }
 
 recovered() { # WANTED WHAT
