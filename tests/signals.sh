@@ -154,6 +154,8 @@ for compiler in gcc clang; do
     alone "" RANKCLOCK_SPOOL=off ./checked die segv
     is "$status $(grep -c 'ERROR: AddressSanitizer: SEGV' err)" "$plain_status 1" \
         "the sanitizer of $compiler has its crash as before"
+    # UCX, which MPICH has, puts a handler in the sanitizer's place, and ours goes before that.
+    [ "$mpi" = mpich ] || is "$(ls -d run.h5* 2>/dev/null)" "" "and all for itself"
     alone "" RANKCLOCK_SPOOL=off ./checked die TERM
     is "$status $(cd run.h5.partial && echo *)" "143 rank-0.rkci" "and what it leaves alone is ours"
     unset ASAN_OPTIONS
