@@ -1,4 +1,4 @@
-/* completion.c - the calls that start, complete, cancel and free requests. */
+/* completion.c - the calls that start, await, cancel and free requests. */
 #include "autoconf.h"
 
 #include "next.h"
@@ -28,23 +28,6 @@ RKC_API int MPI_Wait(MPI_Request *request, MPI_Status *status)
     return rc;
 }
 
-RKC_API int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
-{
-    struct rkc_mpi_call call;
-    uint64_t key = rkc_watch_one(handles_of(request));
-    MPI_Status *used = OWN_STATUS(key, status);
-    rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Test));
-    int rc = RKC_MPI_NEXT(Test)(request, flag, used);
-    rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Test));
-    if (rc != MPI_SUCCESS) {
-        if (key)
-            rkc_watch_failed(key, *request);
-    } else if (*flag) {
-        rkc_watch_completed(&call, key, used);
-    }
-    return rc;
-}
-
 /* ---- many requests ---- */
 
 RKC_API int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
@@ -56,21 +39,6 @@ RKC_API int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]
     int rc = RKC_MPI_NEXT(Waitall)(count, requests, watch.statuses);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Waitall));
     rkc_watch_all(&watch, &call, rc);
-    return rc;
-}
-
-RKC_API int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
-{
-    struct rkc_mpi_call call;
-    struct rkc_watch watch;
-    rkc_watch_begin(&watch, count, handles_of(requests), statuses);
-    rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Testall));
-    int rc = RKC_MPI_NEXT(Testall)(count, requests, flag, watch.statuses);
-    rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Testall));
-    if (rc == MPI_SUCCESS && !*flag)
-        rkc_watch_none(&watch);
-    else
-        rkc_watch_all(&watch, &call, rc);
     return rc;
 }
 
@@ -86,22 +54,6 @@ RKC_API int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Statu
     return rc;
 }
 
-RKC_API int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag,
-                        MPI_Status *status)
-{
-    struct rkc_mpi_call call;
-    struct rkc_watch watch;
-    rkc_watch_begin(&watch, count, handles_of(requests), status);
-    rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Testany));
-    int rc = RKC_MPI_NEXT(Testany)(count, requests, index, flag, watch.statuses);
-    rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Testany));
-    if (rc == MPI_SUCCESS && !*flag)
-        rkc_watch_none(&watch);
-    else
-        rkc_watch_any(&watch, &call, rc, watch.n ? *index : MPI_UNDEFINED);
-    return rc;
-}
-
 RKC_API int MPI_Waitsome(int incount, MPI_Request requests[], int *outcount, int indices[],
                          MPI_Status statuses[])
 {
@@ -111,19 +63,6 @@ RKC_API int MPI_Waitsome(int incount, MPI_Request requests[], int *outcount, int
     rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Waitsome));
     int rc = RKC_MPI_NEXT(Waitsome)(incount, requests, outcount, indices, watch.statuses);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Waitsome));
-    rkc_watch_some(&watch, &call, rc, watch.n ? *outcount : 0, indices);
-    return rc;
-}
-
-RKC_API int MPI_Testsome(int incount, MPI_Request requests[], int *outcount, int indices[],
-                         MPI_Status statuses[])
-{
-    struct rkc_mpi_call call;
-    struct rkc_watch watch;
-    rkc_watch_begin(&watch, incount, handles_of(requests), statuses);
-    rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Testsome));
-    int rc = RKC_MPI_NEXT(Testsome)(incount, requests, outcount, indices, watch.statuses);
-    rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Testsome));
     rkc_watch_some(&watch, &call, rc, watch.n ? *outcount : 0, indices);
     return rc;
 }

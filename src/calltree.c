@@ -362,9 +362,22 @@ struct rkc_node *rkc_tree_begin(struct rkc_thread *thread, const struct rkc_tree
 
 /* ---- end ---- */
 
+/* The begin of a visit that is one of a loop of polls moves to the node, as any other's. */
+static void leave_loop(struct rkc_thread *thread, struct rkc_node *node)
+{
+    struct rkc_polls *polls = node->polls ? rkc_image_at(thread->base, node->polls) : NULL;
+    if (!polls)
+        return;
+    uint64_t begin = atomic_load_explicit(&polls->begin, memory_order_relaxed);
+    atomic_store_explicit(&node->begin, begin, memory_order_relaxed);
+    atomic_store_explicit(&polls->begin, RKC_NO_BEGIN, memory_order_relaxed);
+}
+
 /* Commit the open node's visit; without a begin it has no time. */
 static void commit(struct rkc_thread *thread, struct rkc_node *node, uint64_t now)
 {
+    if (atomic_load_explicit(&node->begin, memory_order_relaxed) == RKC_NO_BEGIN)
+        leave_loop(thread, node);
     if (atomic_load_explicit(&node->begin, memory_order_relaxed) == RKC_NO_BEGIN)
         now = RKC_NO_BEGIN;
     node->recursion = 0;

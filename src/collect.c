@@ -116,6 +116,11 @@ static int64_t path_of(struct collector *c, uint32_t parent_index, uint32_t regi
     return path;
 }
 
+static rkc_u128 within(rkc_u128 value, rkc_u128 least, rkc_u128 most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
 static void take_sums(struct rkc_local_node *local, const struct rkc_node *node)
 {
     const struct rkc_node_sums *sums = rkc_node_current(node);
@@ -126,6 +131,30 @@ static void take_sums(struct rkc_local_node *local, const struct rkc_node *node)
     local->square = (rkc_u128)sums->square_high << 64 | sums->square_low;
     local->applied = atomic_load_explicit(&sums->applied, memory_order_relaxed);
     local->ahead = rkc_node_ahead(node);
+}
+
+/* Add the visits in loops of polls. Their sums may be one visit ahead, or those of a damaged image. */
+static void take_polls(struct collector *c, struct rkc_local_node *local)
+{
+    const struct rkc_polls *polls = rkc_local_polls(c->local, local->node);
+    uint64_t visits = 0;
+    for (unsigned bucket = 0; polls && bucket < RKC_TIME_BUCKETS; bucket++)
+        visits += atomic_load_explicit(&polls->hist[bucket], memory_order_relaxed);
+    if (!visits)
+        return;
+    uint64_t min = atomic_load_explicit(&polls->min, memory_order_relaxed);
+    uint64_t max = atomic_load_explicit(&polls->max, memory_order_relaxed);
+    rkc_u128 ticks = atomic_load_explicit(&polls->ticks, memory_order_relaxed);
+    rkc_u128 square = (rkc_u128)atomic_load_explicit(&polls->square_high, memory_order_relaxed) << 64 |
+                      atomic_load_explicit(&polls->square_low, memory_order_relaxed);
+    min = min < max ? min : max;
+    ticks = within(ticks, (rkc_u128)min * visits, (rkc_u128)max * visits);
+    square = within(square, (rkc_u128)min * min * visits, (rkc_u128)max * max * visits);
+    local->visits += visits;
+    local->ticks += (uint64_t)ticks;
+    local->min = min < local->min ? min : local->min;
+    local->max = max > local->max ? max : local->max;
+    local->square = rkc_u128_add(local->square, square);
 }
 
 static void take_node(struct collector *c, const struct rkc_node *node)
@@ -163,6 +192,7 @@ static void take_node(struct collector *c, const struct rkc_node *node)
     take_sums(local, node);
     if (is_moving(c->view)) /* caught in a fold that stands still: the times follow with its end */
         local->visits += local->ahead;
+    take_polls(c, local);
     c->index_of[unit] = c->local->n_nodes;
 }
 
@@ -374,9 +404,13 @@ static int is_root(const struct rkc_local_node *node)
     return node->parent == UINT32_MAX;
 }
 
-static uint64_t begin_of(const struct rkc_local_node *node)
+static uint64_t begin_of(const struct collector *c, const struct rkc_local_node *node)
 {
-    return atomic_load_explicit(&node->node->begin, memory_order_acquire);
+    uint64_t begin = atomic_load_explicit(&node->node->begin, memory_order_acquire);
+    const struct rkc_polls *polls = rkc_local_polls(c->local, node->node);
+    if (begin == RKC_NO_BEGIN && polls)
+        begin = atomic_load_explicit(&polls->begin, memory_order_acquire);
+    return begin;
 }
 
 /* Mark the nodes that are open, from the threads' roots down. */
@@ -385,7 +419,7 @@ static void find_open(struct collector *c)
     for (uint32_t i = 0; i < c->local->n_nodes; i++) {
         struct rkc_local_node *node = &c->local->nodes[i];
         if (!is_root(node))
-            node->is_open = begin_of(node) != RKC_NO_BEGIN && c->local->nodes[node->parent].is_open;
+            node->is_open = begin_of(c, node) != RKC_NO_BEGIN && c->local->nodes[node->parent].is_open;
     }
 }
 
@@ -410,7 +444,7 @@ static void find_last_instant(struct collector *c)
         if (!node->is_open)
             continue;
         uint64_t known = inside[i] > node->ticks ? inside[i] - node->ticks : 0;
-        uint64_t until = begin_of(node) + known;
+        uint64_t until = begin_of(c, node) + known;
         last = (int64_t)(until - last) > 0 ? until : last;
     }
     local->end_ticks = last;
@@ -437,7 +471,7 @@ static void add_open(struct collector *c)
     const struct rkc_local_node *named = NULL;
     for (uint32_t i = 0; i < c->local->n_nodes; i++) {
         struct rkc_local_node *node = &c->local->nodes[i];
-        uint64_t begin = begin_of(node);
+        uint64_t begin = begin_of(c, node);
         if (!node->is_open)
             continue;
         if (!is_root(node) && tells_more(node, named))

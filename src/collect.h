@@ -74,6 +74,9 @@ int rkc_local_settle(struct rkc_local *local);
 /* Its part for what MPI calls left beside their call paths. */
 int rkc_local_settle_mpi(struct rkc_local *local);
 
+/* A node's polls, or NULL. */
+const struct rkc_polls *rkc_local_polls(const struct rkc_local *local, const struct rkc_node *node);
+
 /* The block at a unit if it is one of this kind and lies in the view; else NULL. */
 const void *rkc_local_block(const struct rkc_local *local, uint32_t unit, enum rkc_block_kind kind,
                             size_t bytes);

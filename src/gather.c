@@ -57,7 +57,7 @@ static int64_t bytes_of_nodes(const struct rkc_nodes_block *block)
     return bytes;
 }
 
-static int64_t bytes_of_sizes(const _Atomic uint64_t *size, unsigned n)
+static int64_t bytes_of_counts(const _Atomic uint64_t *size, unsigned n)
 {
     int64_t bytes = 0;
     for (unsigned i = 0; i < n; i++)
@@ -68,7 +68,7 @@ static int64_t bytes_of_sizes(const _Atomic uint64_t *size, unsigned n)
 static int64_t bytes_of_traffic(const struct rkc_traffic *traffic)
 {
     int64_t bytes = traffic->kinds.send || traffic->kinds.recv ? sizeof(struct rkc_transfer) : 0;
-    return bytes + bytes_of_sizes(traffic->size, RKC_SIZES_NEAR);
+    return bytes + bytes_of_counts(traffic->size, RKC_SIZES_NEAR);
 }
 
 /* A visit in the ring may be the first of its bucket. */
@@ -99,8 +99,11 @@ static int64_t bytes_of_block(const struct rkc_block *block)
         return bytes_of_nodes((const void *)block);
     case RKC_BLOCK_TRAFFIC:
         return bytes_of_traffic((const void *)block);
+    case RKC_BLOCK_POLLS:
+        return bytes_of_counts(((const struct rkc_polls *)(const void *)block)->hist,
+                               RKC_TIME_BUCKETS);
     case RKC_BLOCK_SIZES:
-        return bytes_of_sizes(((const struct rkc_sizes *)(const void *)block)->size,
+        return bytes_of_counts(((const struct rkc_sizes *)(const void *)block)->size,
                               RKC_SIZE_BUCKETS);
     case RKC_BLOCK_THREAD:
         return bytes_of_ring((const void *)block);

@@ -32,7 +32,7 @@
 #define RKC_IMAGE_ORDER 0x01020304u
 
 enum {
-    RKC_IMAGE_LAYOUT = 4,
+    RKC_IMAGE_LAYOUT = 5,
     RKC_UNIT = 64,
     RKC_HEADER_SIZE = 4096,
     RKC_NIL_UNIT = RKC_HEADER_SIZE / RKC_UNIT, /* a node that is nobody's, never counted */
@@ -61,6 +61,7 @@ enum rkc_block_kind {
     RKC_BLOCK_WAIT,    /* a call path's visits in one communicator of several */
     RKC_BLOCK_PEERS,   /* messages by rank */
     RKC_BLOCK_SIZES,   /* the other sizes of what an MPI call path moved */
+    RKC_BLOCK_POLLS,   /* a call path's visits in loops of nothing else */
     RKC_BLOCK_KINDS
 };
 
@@ -171,7 +172,8 @@ struct rkc_node {
     uint32_t timed; /* an RKC_BLOCK_TIMED, or 0 */
     uint32_t comm;  /* the RKC_BLOCK_COMM of its first visit, of a collective; RKC_NIL_UNIT: others */
     uint32_t wait;  /* a list of RKC_BLOCK_WAIT, or 0 */
-    uint32_t zero[3];
+    uint32_t polls; /* an RKC_BLOCK_POLLS, or 0 */
+    uint32_t zero[2];
 };
 
 _Static_assert(sizeof(struct rkc_node) == 10 * RKC_UNIT, "nodes are whole units");
@@ -294,6 +296,17 @@ struct rkc_device_block {
     char name[108];
     _Atomic uint64_t covered_ns; /* union of the GPU regions' intervals */
     _Atomic uint64_t ns;         /* their sum */
+};
+
+/* What of a call path's visits went by its ring: see pmpi/poll.h. They are as many as its histogram
+ * holds; a reader may find the sums one visit ahead. */
+struct rkc_polls {
+    struct rkc_block block;
+    _Atomic uint64_t begin; /* ticks of the open visit's begin, or RKC_NO_BEGIN */
+    _Atomic uint64_t ticks, min, max;
+    _Atomic uint64_t square_low, square_high;
+    uint64_t node, zero; /* unit */
+    _Atomic uint64_t hist[RKC_TIME_BUCKETS];
 };
 
 struct rkc_record {

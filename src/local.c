@@ -53,6 +53,11 @@ void rkc_local_sizes(const struct rkc_local *local, const struct rkc_traffic *tr
     }
 }
 
+const struct rkc_polls *rkc_local_polls(const struct rkc_local *local, const struct rkc_node *node)
+{
+    return rkc_local_block(local, node->polls, RKC_BLOCK_POLLS, sizeof(struct rkc_polls));
+}
+
 static const struct rkc_timed *timed_of(const struct rkc_local *local, const struct rkc_node *node)
 {
     return rkc_local_block(local, node->timed, RKC_BLOCK_TIMED, sizeof(struct rkc_timed));
@@ -403,10 +408,13 @@ static void add_node_hist(const struct rkc_local *local, const struct rkc_local_
 {
     const struct rkc_node *node = from->node;
     const struct rkc_high_block *high = rkc_local_block(local, node->high, RKC_BLOCK_HIGH, sizeof *high);
+    const struct rkc_polls *polls = rkc_local_polls(local, node);
     uint64_t counted = 0;
     int full = -1;
     for (int bucket = 0; bucket < RKC_TIME_BUCKETS; bucket++)
         time[bucket] += node->hist[bucket];
+    for (int bucket = 0; polls && bucket < RKC_TIME_BUCKETS; bucket++)
+        time[bucket] += atomic_load_explicit(&polls->hist[bucket], memory_order_relaxed);
     if (!high)
         return;
     for (int bucket = 0; bucket < RKC_TIME_BUCKETS; bucket++) {

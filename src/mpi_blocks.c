@@ -55,6 +55,21 @@ struct rkc_traffic *rkc_private_traffic_of_kinds(struct rkc_thread *thread, stru
     return traffic;
 }
 
+struct rkc_polls *rkc_private_polls(struct rkc_thread *thread, struct rkc_node *node)
+{
+    rkc_thread_lock();
+    struct rkc_polls *polls = rkc_image_block(rkc_private_image(), RKC_BLOCK_POLLS, sizeof *polls);
+    if (polls) {
+        polls->node = rkc_image_unit(thread->base, node);
+        polls->begin = RKC_NO_BEGIN;
+        polls->min = UINT64_MAX;
+        rkc_image_publish(&polls->block);
+        node->polls = rkc_image_unit(thread->base, polls);
+    }
+    rkc_thread_unlock();
+    return polls;
+}
+
 /* The block of a call path's other sizes, made at its first use. */
 static struct rkc_sizes *sizes_of(char *base, struct rkc_traffic *traffic)
 {

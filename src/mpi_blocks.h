@@ -18,6 +18,9 @@ RKC_API struct rkc_traffic *rkc_private_traffic_of_kinds(struct rkc_thread *thre
                                                          struct rkc_node *node,
                                                          struct rkc_kinds kinds);
 
+/* A node's block of polls, made; NULL without memory. */
+RKC_API struct rkc_polls *rkc_private_polls(struct rkc_thread *thread, struct rkc_node *node);
+
 /* The counter of the operations of a size, by its bucket. */
 RKC_API _Atomic uint64_t *rkc_private_traffic_size(struct rkc_traffic *traffic, unsigned bucket);
 

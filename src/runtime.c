@@ -309,6 +309,11 @@ const char *rkc_private_writer(void)
     return run.writer;
 }
 
+double rkc_private_ns_per_tick(void)
+{
+    return (double)rkc_tree_rate() * 0x1p-56;
+}
+
 void rkc_private_calibrate(int now)
 {
     if (rkc_private_recording())

@@ -53,6 +53,9 @@ RKC_API void rkc_private_fact(const char *key, const char *value);
 /* Tell who we are, once MPI knows. Warnings about settings are said by rank 0. */
 RKC_API void rkc_private_world(int rank, int size, int local_rank);
 
+/* What converts ticks now. */
+RKC_API double rkc_private_ns_per_tick(void);
+
 /* Take a pair of clock readings if the last is old enough. */
 RKC_API void rkc_private_calibrate(int now);
 

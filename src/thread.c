@@ -220,10 +220,21 @@ int rkc_thread_init(struct rkc_image *image)
     return 0;
 }
 
+/* Have the threads look at the gate that poll. */
+static void disarm(void)
+{
+    struct table *table = threads.table;
+    uint32_t n = table ? atomic_load(&table->n_slots) : 0;
+    for (uint32_t i = 0; i < n; i++)
+        atomic_store(&table->slot[i].poll.armed, 0);
+}
+
 void rkc_thread_stop(void)
 {
-    if (rkc_thread_alive())
-        atomic_store_explicit(&rkc_gate_here.gate, 0, memory_order_release);
+    if (!rkc_thread_alive())
+        return;
+    atomic_store(&rkc_gate_here.gate, 0);
+    disarm();
 }
 
 void rkc_thread_pause(int paused)
@@ -234,6 +245,8 @@ void rkc_thread_pause(int paused)
             return;
         wanted = paused ? gate | RKC_GATE_PAUSED : gate & ~(uint32_t)RKC_GATE_PAUSED;
     } while (!atomic_compare_exchange_weak(&rkc_gate_here.gate, &gate, wanted));
+    if (paused)
+        disarm();
 }
 
 /* A slot to use: one that a thread left, with its ring, or a new one. Lock held. */
@@ -295,6 +308,7 @@ static struct rkc_thread *attach(struct table *table)
         rkc_image_publish(&ring->block);
     pthread_setspecific(threads.key, thread);
     thread->hot = &rkc_private_hot;
+    thread->poll = (struct rkc_poll){.node = NULL};
     rkc_private_hot = (struct rkc_hot){
         .open = root, .ring = ring, .head = atomic_load(&ring->head),
         .base = thread->base, .thread = thread};

@@ -49,7 +49,21 @@ struct rkc_hot {
     struct rkc_thread *thread; /* NULL before its first region */
 };
 
+/* A loop of calls of one MPI function that come to nothing; see pmpi/poll.h. It goes on as long as
+ * `hot.next` is its node and `hot.next_region` 0, which everything else ends that is begun or
+ * ended. */
+struct rkc_poll {
+    _Atomic uint32_t armed;  /* 0: look at the gate; other threads may set it to that */
+    uint32_t id;             /* enum rkc_mpi_id */
+    struct rkc_node *node, *up;
+    struct rkc_polls *block; /* the node's */
+    void (*next)(void);      /* MPI's function */
+    uint64_t begin;
+    double rate;             /* ns of a tick */
+};
+
 struct rkc_thread {
+    struct rkc_poll poll;
     struct rkc_hot *hot; /* its thread's; NULL while it has none */
     uint32_t next_free;  /* 1 + slot of the next free one */
     char *base;          /* of the image */
@@ -65,7 +79,7 @@ struct rkc_thread {
     struct rkc_hidden *hidden; /* pages of their own: a signal handler may need them */
     uint32_t n_hidden, cap_hidden;
     uint64_t begun_ticks;
-};
+} __attribute__((aligned(64)));
 
 /* The calling thread's place. Small, for a library that is opened late finds little room there. */
 extern RKC_API _Thread_local struct rkc_hot rkc_private_hot

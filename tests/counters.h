@@ -37,6 +37,10 @@ static inline void counters_add(struct counters *counters, const struct rkc_view
     const struct rkc_node_sums *sums = rkc_node_current(node);
     counters->calls += (int64_t)(sums->visits + node->inner);
     counters->ticks += (int64_t)sums->sum;
+    const struct rkc_polls *polls = node->polls ? rkc_image_at(view->base, node->polls) : NULL;
+    counters->ticks += polls ? (int64_t)polls->ticks : 0;
+    for (unsigned i = 0; polls && i < RKC_TIME_BUCKETS; i++)
+        counters->calls += (int64_t)polls->hist[i];
     if (!node->traffic)
         return;
     const struct rkc_traffic *traffic = rkc_image_at(view->base, node->traffic);

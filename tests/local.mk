@@ -50,6 +50,7 @@ MPI_TESTS = \
 	tests/gather.mpi \
 	tests/kinds.mpi \
 	tests/matrix.mpi \
+	tests/polls.mpi \
 	tests/reduce.mpi \
 	tests/requests.mpi \
 	tests/traffic.mpi \
@@ -310,6 +311,7 @@ $(C_COMMAND_TESTS) $(COMMAND_HELPERS): AM_LDFLAGS += $(HDF5_RPATH)
 tests_image_reader_SOURCES = tests/image_reader.c tests/image_checks.c tests/image_checks.h
 tests_torture_SOURCES = tests/torture.c tests/torture.h tests/torture_checks.c tests/torture_run.c \
 	tests/image_checks.c tests/image_checks.h
+tests_polls_mpi_SOURCES = tests/polls.c tests/image_checks.c tests/image_checks.h
 tests_reader_t_CPPFLAGS = $(AM_CPPFLAGS) $(HDF5_CPPFLAGS)
 tests_reader_mpi_t_CPPFLAGS = $(AM_CPPFLAGS) $(HDF5_CPPFLAGS)
 $(MPI_TESTS): $(MPI_LIBS)
