@@ -77,9 +77,9 @@ void rkc_fortran_book(struct rkc_fortran *f)
     struct booking booking;
     look(f, &booking);
     if (booking.when == MOVED)
-        rkc_traffic_book(&f->call, booking.moved);
+        rkc_traffic_book(&f->call, &booking.moved);
     else if (booking.when == POSTED)
-        rkc_request_post(&f->call, booking.request, booking.moved);
+        rkc_request_post(&f->call, booking.request, &booking.moved);
     else if (booking.when == PLANNED)
-        rkc_request_plan(booking.request, booking.moved);
+        rkc_request_plan(booking.request, &booking.moved);
 }

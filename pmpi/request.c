@@ -28,7 +28,7 @@ struct shard {
     pthread_mutex_t lock;
     int locked; /* the lock is held: several threads may have come in the meantime */
     struct slot *slots;
-    uint32_t n_slots, used; /* a power of two; those with a key */
+    uint32_t n_slots, used;   /* a power of two; those with a key */
     struct rkc_request *pool; /* index 0 is none */
     uint32_t pool_size, pool_used;
     uint32_t free; /* first of the list of free ones */
@@ -80,6 +80,13 @@ static struct slot *find(const struct shard *shard, uint64_t key)
     while (shard->slots[i].key != key && shard->slots[i].key)
         i = (i + 1) & mask;
     return &shard->slots[i];
+}
+
+static void untracked(void)
+{
+    struct rkc_image *image = rkc_private_image();
+    if (image->base)
+        atomic_fetch_add_explicit(&rkc_image_header(image)->untracked, 1, memory_order_relaxed);
 }
 
 /* Make room for more keys, and forget those without requests. */
@@ -157,40 +164,43 @@ static struct rkc_request *first_of(const struct shard *shard, const struct slot
     return slot && slot->last ? &shard->pool[shard->pool[slot->last].next] : NULL;
 }
 
-static int insert(struct shard *shard, uint64_t key, const struct rkc_request *request)
+/* A new request of a handle, to be filled in but for `next`; NULL after it was counted as
+ * untracked. */
+static struct rkc_request *insert(struct shard *shard, uint64_t key, uint32_t flags)
 {
-    if (atomic_load_explicit(&rkc_requests_held, memory_order_relaxed) >= RKC_REQUESTS_MAX)
-        return RKC_ENOMEM;
     struct slot *slot = find(shard, key);
-    if (!slot || !slot->key) {
-        if (2 * shard->used >= shard->n_slots && rehash(shard) != 0)
-            return RKC_ENOMEM;
-        slot = find(shard, key);
+    if (RKC_UNLIKELY(!slot || !slot->key))
+        slot = 2 * shard->used >= shard->n_slots && rehash(shard) != 0 ? NULL : find(shard, key);
+    int is_full =
+        atomic_load_explicit(&rkc_requests_held, memory_order_relaxed) >= RKC_REQUESTS_MAX;
+    uint32_t index = slot && !is_full ? take(shard) : 0;
+    if (RKC_UNLIKELY(!index)) {
+        untracked();
+        return NULL;
     }
-    uint32_t index = take(shard);
-    if (!index)
-        return RKC_ENOMEM;
     if (!slot->key) {
         slot->key = key;
         shard->used++;
     }
-    shard->pool[index] = *request;
     link_request(shard, slot, index);
     count(&rkc_requests_held, 1);
-    if (request->flags & RKC_REQUEST_ACTIVE)
+    if (flags & RKC_REQUEST_ACTIVE)
         count(&rkc_requests_active, 1);
-    return 0;
+    shard->pool[index].flags = flags;
+    return &shard->pool[index];
 }
 
 int rkc_request_add(uint64_t key, const struct rkc_request *request)
 {
     struct shard *shard = enter(key);
-    int status = insert(shard, key, request);
+    struct rkc_request *added = insert(shard, key, request->flags);
+    if (added) {
+        uint32_t next = added->next;
+        *added = *request;
+        added->next = next;
+    }
     leave(shard);
-    struct rkc_image *image = rkc_private_image();
-    if (status && image->base)
-        atomic_fetch_add_explicit(&rkc_image_header(image)->untracked, 1, memory_order_relaxed);
-    return status;
+    return added ? 0 : RKC_ENOMEM;
 }
 
 int rkc_request_complete(uint64_t key, struct rkc_request *request)
@@ -254,17 +264,11 @@ int rkc_request_forget(uint64_t key, struct rkc_request *request)
 
 /* ---- booking ---- */
 
-static void untracked(void)
+static uint32_t flags_of(const struct rkc_moved *moved)
 {
-    struct rkc_image_header *header = rkc_image_header(rkc_private_image());
-    atomic_fetch_add_explicit(&header->untracked, 1, memory_order_relaxed);
-}
-
-static uint32_t flags_of(struct rkc_moved moved)
-{
-    return (moved.how & RKC_MOVED_ARRIVES ? (uint32_t)RKC_REQUEST_ARRIVES : 0) |
-           (moved.how & RKC_MOVED_SIZED ? (uint32_t)RKC_REQUEST_SIZED : 0) |
-           (moved.how & RKC_MOVED_MESSAGE ? (uint32_t)RKC_REQUEST_MESSAGE : 0);
+    return (moved->how & RKC_MOVED_ARRIVES ? (uint32_t)RKC_REQUEST_ARRIVES : 0) |
+           (moved->how & RKC_MOVED_SIZED ? (uint32_t)RKC_REQUEST_SIZED : 0) |
+           (moved->how & RKC_MOVED_MESSAGE ? (uint32_t)RKC_REQUEST_MESSAGE : 0);
 }
 
 /* Whether its completion brings data, and with it the entry in the histogram. */
@@ -273,52 +277,61 @@ static int brings_data(const struct rkc_request *request)
     return (request->flags & RKC_REQUEST_ARRIVES) || request->received;
 }
 
+/* Books what the call moves now. `rank`: at the other end. */
+static void book_post(struct rkc_traffic *traffic, const struct rkc_moved *moved, int rank)
+{
+    if (moved->how & (RKC_MOVED_MESSAGE | RKC_MOVED_FETCHED))
+        rkc_traffic_message(moved, rank);
+    if (moved->sent)
+        rkc_traffic_add(&traffic->sent, moved->sent);
+    if (moved->received)
+        rkc_traffic_add(&traffic->received, moved->received);
+    if ((moved->how & (RKC_MOVED_SIZED | RKC_MOVED_ARRIVES)) == RKC_MOVED_SIZED)
+        rkc_traffic_size(traffic, moved->sent, moved->received, 1);
+}
+
 void rkc_request_post(const struct rkc_mpi_call *call, MPI_Request request,
-                      struct rkc_moved moved)
+                      const struct rkc_moved *moved)
 {
     uint64_t key = rkc_request_key(request);
     struct rkc_traffic *traffic = rkc_traffic_of(call);
-    int rank = -1;
     if (RKC_LIKELY(traffic != NULL) && rkc_kinds_wanted(call->end))
-        traffic = rkc_kinds_traffic(call, traffic, &moved);
+        traffic = rkc_kinds_traffic(call, traffic, moved);
     if (RKC_UNLIKELY(!traffic)) {
         untracked();
         return;
     }
-    if (moved.how & (RKC_MOVED_MESSAGE | RKC_MOVED_FETCHED)) {
-        rank = rkc_moved_rank(&moved);
-        rkc_traffic_message(&moved, rank);
-    }
-    if (moved.sent)
-        rkc_traffic_add(&traffic->sent, moved.sent);
-    if (moved.received)
-        rkc_traffic_add(&traffic->received, moved.received);
-    if ((moved.how & (RKC_MOVED_SIZED | RKC_MOVED_ARRIVES)) == RKC_MOVED_SIZED)
-        rkc_traffic_size(traffic, moved.sent, moved.received, 1);
+    int rank = moved->how & (RKC_MOVED_MESSAGE | RKC_MOVED_FETCHED) ? rkc_moved_rank(moved) : -1;
+    book_post(traffic, moved, rank);
     if (RKC_UNLIKELY(!key))
         return;
-    struct rkc_request entry = {.ticks = call->begin,
-                                .sent = moved.sent,
-                                .traffic = rkc_image_unit(call->thread->base, traffic),
-                                .flags = flags_of(moved) | RKC_REQUEST_ACTIVE,
-                                .rank = rank};
-    rkc_request_add(key, &entry);
+    struct shard *shard = enter(key);
+    struct rkc_request *entry = insert(shard, key, flags_of(moved) | RKC_REQUEST_ACTIVE);
+    if (RKC_LIKELY(entry != NULL)) {
+        entry->ticks = call->begin;
+        entry->sent = moved->sent;
+        entry->received = 0;
+        entry->traffic = rkc_image_unit(call->thread->base, traffic);
+        entry->rank = rank;
+        entry->kinds = (struct rkc_kinds){0};
+    }
+    leave(shard);
 }
 
-void rkc_request_plan(MPI_Request request, struct rkc_moved moved)
+void rkc_request_plan(MPI_Request request, const struct rkc_moved *moved)
 {
     uint64_t key = rkc_request_key(request), now = rkc_clock_ticks();
-    struct rkc_request entry = {.sent = moved.sent,
-                                .received = moved.received,
+    struct rkc_request entry = {.sent = moved->sent,
+                                .received = moved->received,
                                 .flags = flags_of(moved) | RKC_REQUEST_PERSISTENT,
                                 .rank = -1};
     if (!key)
         return;
-    if (moved.how & RKC_MOVED_MESSAGE)
-        entry.rank = rkc_moved_rank(&moved);
+    if (moved->how & RKC_MOVED_MESSAGE)
+        entry.rank = rkc_moved_rank(moved);
     if (rkc_kinds_wanted(now)) {
-        entry.kinds = rkc_kinds_of(&moved, now);
-        entry.flags |= rkc_kinds_gaps(&moved, entry.kinds) ? (uint32_t)RKC_REQUEST_GAPS : 0;
+        entry.kinds = rkc_kinds_of(moved, now);
+        entry.flags |= rkc_kinds_gaps(moved, entry.kinds) ? (uint32_t)RKC_REQUEST_GAPS : 0;
     }
     rkc_request_add(key, &entry);
 }
@@ -375,8 +388,8 @@ void rkc_request_book(const struct rkc_request *request, const MPI_Status *statu
         if (sized && !brings_data(request))
             rkc_traffic_size(traffic, request->sent, 0, (uint64_t)-1);
     } else if (brings_data(request)) {
-        uint64_t received = request->flags & RKC_REQUEST_ARRIVES ? rkc_mpi_arrived(status)
-                                                                 : request->received;
+        uint64_t received =
+            request->flags & RKC_REQUEST_ARRIVES ? rkc_mpi_arrived(status) : request->received;
         rkc_traffic_add(&traffic->received, received);
         if (sized)
             rkc_traffic_size(traffic, request->sent, received, 1);

@@ -63,10 +63,10 @@ int rkc_request_forget(uint64_t key, struct rkc_request *request);
 /* A recorded nonblocking call has returned `request`: book what it moves now, and keep what
  * its completion brings. */
 void rkc_request_post(const struct rkc_mpi_call *call, MPI_Request request,
-                      struct rkc_moved moved);
+                      const struct rkc_moved *moved);
 
 /* A persistent request was made. */
-void rkc_request_plan(MPI_Request request, struct rkc_moved moved);
+void rkc_request_plan(MPI_Request request, const struct rkc_moved *moved);
 
 /* A recorded call has started a persistent request. */
 void rkc_request_started(const struct rkc_mpi_call *call, MPI_Request request);

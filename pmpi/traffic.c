@@ -327,22 +327,22 @@ struct rkc_bytes rkc_mpi_neighbor_alltoalls(struct rkc_blocks sent, struct rkc_b
 
 /* ---- booking ---- */
 
-void rkc_traffic_book(const struct rkc_mpi_call *call, struct rkc_moved moved)
+void rkc_traffic_book(const struct rkc_mpi_call *call, const struct rkc_moved *moved)
 {
-    if (moved.how & RKC_MOVED_TOGETHER)
-        rkc_wait_book(call, moved.comm);
-    if (!(moved.how & RKC_MOVED_SIZED))
+    if (moved->how & RKC_MOVED_TOGETHER)
+        rkc_wait_book(call, moved->comm);
+    if (!(moved->how & RKC_MOVED_SIZED))
         return;
     struct rkc_traffic *traffic = rkc_traffic_of(call);
     if (RKC_LIKELY(traffic != NULL) && rkc_kinds_wanted(call->end))
-        traffic = rkc_kinds_traffic(call, traffic, &moved);
+        traffic = rkc_kinds_traffic(call, traffic, moved);
     if (RKC_UNLIKELY(!traffic))
         return;
-    if (moved.sent)
-        rkc_traffic_add(&traffic->sent, moved.sent);
-    if (moved.received)
-        rkc_traffic_add(&traffic->received, moved.received);
-    rkc_traffic_size(traffic, moved.sent, moved.received, 1);
-    if (moved.how & (RKC_MOVED_MESSAGE | RKC_MOVED_FETCHED))
-        rkc_traffic_message(&moved, rkc_moved_rank(&moved));
+    if (moved->sent)
+        rkc_traffic_add(&traffic->sent, moved->sent);
+    if (moved->received)
+        rkc_traffic_add(&traffic->received, moved->received);
+    rkc_traffic_size(traffic, moved->sent, moved->received, 1);
+    if (moved->how & (RKC_MOVED_MESSAGE | RKC_MOVED_FETCHED))
+        rkc_traffic_message(moved, rkc_moved_rank(moved));
 }

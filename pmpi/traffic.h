@@ -444,8 +444,8 @@ static inline void rkc_traffic_message(const struct rkc_moved *moved, int rank)
         rkc_matrix_add(rank, 1, 1, moved->received);
 }
 
-/* Book what a recorded call has moved. */
-void rkc_traffic_book(const struct rkc_mpi_call *call, struct rkc_moved moved);
+/* Book what a recorded call has moved-> */
+void rkc_traffic_book(const struct rkc_mpi_call *call, const struct rkc_moved *moved);
 
 /* The same, without a detour for what is nothing special. */
 static inline void rkc_traffic_book_here(const struct rkc_mpi_call *call, struct rkc_moved moved)
@@ -455,7 +455,8 @@ static inline void rkc_traffic_book_here(const struct rkc_mpi_call *call, struct
                      ((moved.how & RKC_MOVED_SIZED) &&
                       (!node->traffic || rkc_kinds_wanted(call->end))) ||
                      ((moved.how & RKC_MOVED_MESSAGE) && moved.comm != MPI_COMM_WORLD))) {
-        rkc_traffic_book(call, moved);
+        struct rkc_moved special = moved;
+        rkc_traffic_book(call, &special);
         return;
     }
     if (moved.how & RKC_MOVED_TOGETHER)

@@ -13,13 +13,22 @@
 #define NOTHING (void)0
 #define MOVES(data)  \
     if (call.thread) \
-        BOOK(&call, data)
-#define POSTS(request, data) \
-    if (call.thread)         \
-        rkc_request_post(&call, *(request), data)
-#define PLANS(request, data)  \
-    if (rkc_mpi_keeps(&call)) \
-        rkc_request_plan(*(request), data)
+        BOOK(&call, data);
+#define POSTS(request, data)                         \
+    if (call.thread) {                               \
+        struct rkc_moved moved = data;               \
+        rkc_request_post(&call, *(request), &moved); \
+    }
+#define PLANS(request, data)                  \
+    if (rkc_mpi_keeps(&call)) {               \
+        struct rkc_moved moved = data;        \
+        rkc_request_plan(*(request), &moved); \
+    }
+
+static inline void book(const struct rkc_mpi_call *call, struct rkc_moved moved)
+{
+    rkc_traffic_book(call, &moved);
+}
 
 /* Constant by the standard, but not in the mpi.h of MPICH 4.0. */
 #define PARTITION_LIST                                                                    \
@@ -78,7 +87,7 @@
 #define PLACE RKC_MPI_SELDOM
 #define ENTER(call, function) rkc_mpi_enter_far(call, function, __builtin_frame_address(0))
 #define LEAVE rkc_mpi_leave_far
-#define BOOK rkc_traffic_book
+#define BOOK book
 #undef CALL
 #undef CALL_C
 #undef COLLECTIVE
