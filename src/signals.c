@@ -89,6 +89,15 @@ static void find_mpis(struct one *one)
         one->after = now;
 }
 
+/* All runtimes of gcc's and clang's sanitizers have it. */
+extern void __sanitizer_set_death_callback(void (*)(void)) __attribute__((weak));
+
+/* A program built with one is to crash into it, whoever's handler stands there. */
+static int has_sanitizer(void)
+{
+    return __sanitizer_set_death_callback != NULL;
+}
+
 /* Whether a disposition is the default or MPI's own. */
 static int is_free(const struct one *one, const struct sigaction *now)
 {
@@ -230,7 +239,7 @@ void rkc_private_signals_before(void)
 /* Without a file behind it only we can save the image of a program that crashes. */
 static void take_crashes(void)
 {
-    for (int i = 0; i < ONES; i++)
+    for (int i = 0; i < ONES && !has_sanitizer(); i++)
         if (ones[i].kind == CRASHES && !ones[i].is_taken && atomic_load(&is_on))
             take(&ones[i]);
 }
