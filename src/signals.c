@@ -51,6 +51,7 @@ static struct one {
 enum { ONES = sizeof ones / sizeof *ones, SNAPSHOT_ONE = ONES - 1 };
 
 static int is_looked_at; /* `before` is filled */
+static int is_watching;  /* for forks */
 static pid_t owner;      /* the process that took them */
 static _Atomic int is_on, is_told;
 
@@ -244,6 +245,28 @@ static void take_crashes(void)
             take(&ones[i]);
 }
 
+static void give_back(void)
+{
+    struct sigaction now;
+    for (int i = 0; i < ONES; i++)
+        if (ones[i].is_taken && sigaction(ones[i].number, NULL, &now) == 0 && is_ours(&now))
+            sigaction(ones[i].number, &ones[i].old, NULL);
+}
+
+/* A forked child has its signals as without us: the thread sanitizer would keep from it, for good,
+ * what it has a handler for. */
+static void give_back_to_child(void)
+{
+    if (atomic_load(&is_on))
+        give_back();
+}
+
+static void watch_forks(void)
+{
+    if (!is_watching && pthread_atfork(NULL, NULL, give_back_to_child) == 0)
+        is_watching = 1;
+}
+
 void rkc_private_signals_take(int n_local)
 {
     struct rkc_image *image = rkc_private_image();
@@ -252,6 +275,7 @@ void rkc_private_signals_take(int n_local)
         return;
     owner = getpid();
     find_snapshot();
+    watch_forks();
     rkc_node_page_join(image, n_local);
     for (int i = 0; i < ONES; i++) {
         find_mpis(&ones[i]);
@@ -268,11 +292,8 @@ void rkc_private_signals_take(int n_local)
 
 void rkc_signals_give_back(void)
 {
-    struct sigaction now;
     if (getpid() != owner || !atomic_exchange(&is_on, 0))
         return;
-    for (int i = 0; i < ONES; i++)
-        if (ones[i].is_taken && sigaction(ones[i].number, NULL, &now) == 0 && is_ours(&now))
-            sigaction(ones[i].number, &ones[i].old, NULL);
+    give_back();
     rkc_node_page_leave();
 }
