@@ -266,6 +266,7 @@ EXTRA_DIST += \
 	tests/golden.h \
 	tests/gpu/RESULTS.md \
 	tests/gpu/check \
+	tests/hold.c \
 	tests/hostile \
 	tests/leaks.supp \
 	tests/limit.sh \

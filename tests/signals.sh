@@ -196,13 +196,13 @@ done
 
 # --- many ranks, at work in threads ---
 
-# Start ranks that work, and wait until they do.
-begin() { # RANKS THREADS [SETTING=VALUE]...
-    ranks=$1 threads=$2
-    shift 2
+# Start ranks, and wait until they are at work.
+begin() { # RANKS WAY HOW [SETTING=VALUE]...
+    ranks=$1 way=$2 how=$3
+    shift 3
     rm -rf pid.* stop run.h5* "$spool"/rankclock-*
     # shellcheck disable=SC2086 # MPIRUN may hold arguments
-    timeout -k 5 100 $MPIRUN -n "$ranks" env LD_PRELOAD="$library" "$@" "$program" work "$threads" \
+    timeout -k 5 100 $MPIRUN -n "$ranks" env LD_PRELOAD="$library" "$@" "$program" "$way" "$how" \
         >out 2>err </dev/null &
     job=$!
     await "$ranks" "pid.*"
@@ -235,7 +235,7 @@ whole() { # WHAT
     is "$image" "" "$1"
 }
 
-begin 3 8
+begin 3 work 8
 # shellcheck disable=SC2046 # each is a word
 kill -TERM $(cat pid.*)
 ended
@@ -247,7 +247,7 @@ is "$(grep -c '^rankclock: SIGTERM' err) $(grep -c '^rankclock: ' err)" "1 1" "w
 is "$(find "$spool" -mindepth 1 -name 'rankclock-*')" "" "and nothing else is left of the run"
 recovered '3 of 3 ranks, PARTIAL' "a file made of them is partial"
 
-begin 2 8
+begin 2 work 8
 # shellcheck disable=SC2046
 kill -TERM $(cat pid.*)
 # shellcheck disable=SC2046
@@ -259,13 +259,32 @@ is "$(find run.h5.partial -name '*.rkci' | wc -l) $(grep -c '^rankclock: ' err)"
     "another signal, and the same once more, while one is acted upon: nothing is saved twice"
 whole "nor cut short"
 
-begin 3 2 RANKCLOCK_SPOOL=off
+begin 3 work 2 RANKCLOCK_SPOOL=off
 # shellcheck disable=SC2046
 kill -TERM $(cat pid.*)
 ended
 is "$(find run.h5.partial -name '*.rkci' | wc -l)" 3 \
     "without a file behind them: no rank is taken along by the first that ends"
 is "$(find /dev/shm -maxdepth 1 -name "rankclock-$RANKCLOCK_RUN_ID*")" "" "and nothing is left, either"
+
+# --- who has saved waits for the others of its node ---
+
+# Rank 1 comes to its signal when rank 0 is seen to wait; else it is the launcher's, which ends the
+# job when rank 0 has ended.
+"$CC" -shared -fPIC -O1 -o hold.so "$top_srcdir/tests/hold.c" || bail "cannot compile hold.c"
+rm -f held
+begin 2 late held LD_PRELOAD="$work/hold.so:$library" HOLD_SAVED="$work/run.h5.partial/rank-0.rkci" \
+    HOLD_HELD="$work/held"
+# shellcheck disable=SC2046
+kill -TERM $(cat pid.*)
+ended
+is "$(ls run.h5.partial)" "rank-0.rkci
+rank-1.rkci" "a rank that has saved does not end before another, which is late, has saved"
+begin 2 late never
+# shellcheck disable=SC2046
+kill -TERM $(cat pid.*)
+ended
+is "$(ls run.h5.partial) $((status == 124))" "rank-0.rkci 0" "but nobody waits for one that does not come"
 
 # --- snapshots ---
 
@@ -274,7 +293,7 @@ snap() { # N: to all ranks, until there are N images
     kill -USR1 $(cat pid.*)
     await "$1" "run.h5.partial/*.rkci"
 }
-begin 2 2 RANKCLOCK_SIGNAL=USR1
+begin 2 work 2 RANKCLOCK_SIGNAL=USR1
 snap 2
 whole "with RANKCLOCK_SIGNAL=USR1 that signal saves what there is"
 recovered '2 of 2 ranks, PARTIAL' "of which a file can be made"

@@ -6,6 +6,7 @@
  *   signals own        crashes into its own handler, set after MPI_Init: status 5
  *   signals work [N]   works in regions with N threads, 1 at first, until there is a file "stop";
  *                      a file "pid.RANK" says that it has come to that
+ *   signals late NAME  waits for its end; but for rank 0 SIGTERM waits until there is a file NAME
  *
  * In what `work` does each visit of "outer" holds three of "inner" and one of one of 1000 others.
  */
@@ -239,14 +240,10 @@ static void *work(void *arg)
     return NULL;
 }
 
-static void work_in_threads(int n)
+/* All have come to where they may be ended. */
+static void show_pid(void)
 {
-    pthread_t thread[64];
     char name[32];
-    n = n < 1 ? 1 : n > 64 ? 64 : n;
-    for (int i = 0; i < n; i++)
-        pthread_create(&thread[i], NULL, work, NULL);
-    usleep(200000);
     MPI_Barrier(MPI_COMM_WORLD);
     snprintf(name, sizeof name, "pid.%d", rank);
     FILE *file = fopen(name, "w");
@@ -254,6 +251,16 @@ static void work_in_threads(int n)
         fprintf(file, "%d\n", (int)getpid());
         fclose(file);
     }
+}
+
+static void work_in_threads(int n)
+{
+    pthread_t thread[64];
+    n = n < 1 ? 1 : n > 64 ? 64 : n;
+    for (int i = 0; i < n; i++)
+        pthread_create(&thread[i], NULL, work, NULL);
+    usleep(200000);
+    show_pid();
     while (access("stop", F_OK) != 0)
         usleep(10000);
     is_stopped = 1;
@@ -261,11 +268,32 @@ static void work_in_threads(int n)
         pthread_join(thread[i], NULL);
 }
 
+/* In threads that MPI makes as well. */
+static void block_term(int how)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    pthread_sigmask(how, &set, NULL);
+}
+
+static void come_late(const char *name)
+{
+    show_pid();
+    while (rank > 0 && access(name, F_OK) != 0)
+        usleep(10000);
+    block_term(SIG_UNBLOCK);
+    for (;;)
+        pause();
+}
+
 int main(int argc, char **argv)
 {
     const char *way = argc > 1 ? argv[1] : "", *how = argc > 2 ? argv[2] : "";
     if (strcmp(way, "see") == 0)
         return see(argc, argv);
+    if (strcmp(way, "late") == 0)
+        block_term(SIG_BLOCK);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     visit("work");
@@ -276,6 +304,8 @@ int main(int argc, char **argv)
         die_in_own_handler();
     if (strcmp(way, "work") == 0)
         work_in_threads(atoi(how));
+    if (strcmp(way, "late") == 0)
+        come_late(how);
     call("rkc_end", "the end");
     MPI_Finalize();
     printf("rank %d done\n", rank);
