@@ -232,8 +232,14 @@ for find in "$top_srcdir"/tests/hostile/*.h5.gz; do
     gzip -dc "$find" >"$name"
     for tool in info report; do
         "$RKC_COMMAND" $tool "$name" >out 2>err
-        is "$? $(wc -l <err) $(wc -c <out)" "2 1 0" "$tool $name: one line and status 2"
+        is "$? $(wc -l <err) $(grep -c "^rankclock: $name[: ]" err) $(wc -c <out)" "2 1 1 0" \
+            "$tool $name: one line, which names it, and status 2"
     done
 done
+mkdir harmed
+"$RKC_COMMAND" run -o harmed/run.h5 -- cp crash-read.h5 harmed/run.h5 2>err
+is "$(grep -c '^rankclock: .*harmed/run\.h5 is damaged or hostile: reading it ended by signal ' err)" 1 \
+    "so does run, which reads what the program has made"
+is "$(grep -c '^rankclock: the program left no file; ' err)" 1 "and looks at the other files still"
 
 finish

@@ -231,6 +231,7 @@ int rkc_tool_info(int argc, char **argv)
 
     struct rkc_reader *reader;
     char text[1024];
+    rkc_guard_reads(file);
     if (rkc_reader_open(file, &reader, text, sizeof text) != 0) {
         rkc_tool_error("%s", text);
         return RKC_EXIT_USAGE;

@@ -89,7 +89,8 @@ static int is_written(void *context, const char *world_id)
 static void say_file(struct search *search, const char *path)
 {
     struct rkc_reader *reader;
-    if (!begins_with(path, "\x89HDF\r\n\x1a\n", 8) || rkc_reader_open(path, &reader, NULL, 0) != 0)
+    if (!begins_with(path, "\x89HDF\r\n\x1a\n", 8) || !rkc_guard_bears(path) ||
+        rkc_reader_open(path, &reader, NULL, 0) != 0)
         return;
     if (is_ours(search, rkc_reader_job(reader, "run_id"))) {
         enum rkc_reader_state state = rkc_reader_state(reader);
@@ -243,7 +244,7 @@ static void search_and_say(const char *pattern, const char *run_id, time_t began
 
 void rkc_outcome_say(const char *pattern, const char *run_id, time_t began)
 {
-    /* In another process, for HDF5 crashes over some files, and any file may be in the folder. */
+    /* In another process, which any file that may be in the folder can harm. */
     int status;
     pid_t child = fork();
     if (child == 0) {

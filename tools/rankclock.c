@@ -178,7 +178,7 @@ static int dispatch(int argc, char **argv)
         if (asks_help)
             return subcommands[i].run(2, help_argv);
         if (subcommands[i].guarded)
-            rkc_tool_guard(name);
+            rkc_tool_guard();
         return subcommands[i].run(argc - 1, argv + 1);
     }
     return unknown(name);

@@ -125,6 +125,7 @@ int rkc_tool_report(int argc, char **argv)
     }
     struct rkc_reader *reader;
     char text[1024];
+    rkc_guard_reads(options.file);
     if (rkc_reader_open(options.file, &reader, text, sizeof text) != 0) {
         rkc_tool_error("%s", text);
         return RKC_EXIT_USAGE;

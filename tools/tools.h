@@ -22,7 +22,13 @@ int rkc_tool_config(int argc, char **argv);
 
 /* Go on in a child process; this one waits and ends as the child does, with a line if it crashes
  * over its input. For a tool that reads files which anybody may have made. */
-void rkc_tool_guard(const char *tool);
+void rkc_tool_guard(void);
+
+/* Tell the process that guards this one which file it reads. */
+void rkc_guard_reads(const char *path);
+
+/* Whether a result file does no harm, as another process finds out. If it does, one line says so. */
+int rkc_guard_bears(const char *path);
 
 /* One line on stderr after "rankclock: ". */
 __attribute__((format(printf, 1, 2))) void rkc_tool_error(const char *format, ...);
