@@ -307,7 +307,7 @@ dist_check_SCRIPTS = \
 LDADD = librkc-core.la $(LIBM)
 MPI_LIBS = librkc-mpi.la librkc-core.la
 $(C_COMMAND_TESTS) $(COMMAND_HELPERS): $(COMMAND_LIBS)
-$(C_COMMAND_TESTS) $(COMMAND_HELPERS): LDADD = $(COMMAND_LIBS) $(LIBM)
+$(C_COMMAND_TESTS) $(COMMAND_HELPERS): LDADD = $(COMMAND_LIBS) $(HDF5_COMMAND_LIBS) $(LIBM)
 $(C_COMMAND_TESTS) $(COMMAND_HELPERS): AM_LDFLAGS += $(HDF5_RPATH)
 tests_image_reader_SOURCES = tests/image_reader.c tests/image_checks.c tests/image_checks.h
 tests_torture_SOURCES = tests/torture.c tests/torture.h tests/torture_checks.c tests/torture_run.c \
