@@ -14,12 +14,16 @@
 #include "utf8.h"
 
 enum {
-    COMPACT_MAX = 4096,          /* bytes of a dataset that lies in its header */
-    CONTIGUOUS_MAX = 64 * 1024,  /* beyond it is chunked and compressed */
+    COMPACT_MAX = 256,          /* bytes of a dataset that lies in its header */
+    CONTIGUOUS_MAX = 64 * 1024, /* beyond it is chunked and compressed */
+    SPARSE_MAX = 512 * 1024,    /* the same of a sparse one, of which zlib makes little, but slowly */
     CHUNK_BYTES = 128 * 1024,
     DEFLATE_LEVEL = 1,
-    BLOCK_BYTES = 16 * 1024,  /* by which the file grows */
-    LINKS_COMPACT = 1000,     /* links of a group that lie in its header */
+    BLOCK_BYTES = 16 * 1024,    /* by which the file grows */
+    SIEVE_BYTES = 2048,         /* what is written at once and is shorter waits for what follows */
+    LINKS_COMPACT = 1000,       /* links of a group that lie in its header */
+    LINKS_MOSTLY = 16,          /* for which it has room at first */
+    LINK_CHARACTERS = 12,
     ATTRIBUTE_MAX = 4095,
 };
 
@@ -73,6 +77,7 @@ static void create_file(struct rkc_h5 *h5, const char *path)
     hid_t create = H5Pcreate(H5P_FILE_CREATE);
     H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18);
     H5Pset_meta_block_size(access, BLOCK_BYTES);
+    H5Pset_sieve_buf_size(access, SIEVE_BYTES);
     H5Pset_obj_track_times(create, 0);
     H5Pset_link_phase_change(create, LINKS_COMPACT, LINKS_COMPACT / 2);
     set_no_lock(access);
@@ -115,6 +120,18 @@ __attribute__((constructor)) static void forget_exit(void)
     H5dont_atexit();
 }
 
+hid_t rkc_h5_text_type(size_t size)
+{
+    hid_t type = H5Tcopy(H5T_C_S1);
+    if (type >= 0 && (H5Tset_size(type, size ? size : 1) < 0 ||
+                      H5Tset_strpad(type, H5T_STR_NULLPAD) < 0 ||
+                      H5Tset_cset(type, H5T_CSET_UTF8) < 0)) {
+        H5Tclose(type);
+        return H5I_INVALID_HID;
+    }
+    return type;
+}
+
 int rkc_h5_create(struct rkc_h5 *h5, const char *path, const char *name,
                   char text[RKC_SINK_TEXT_MAX])
 {
@@ -127,6 +144,7 @@ int rkc_h5_create(struct rkc_h5 *h5, const char *path, const char *name,
     h5->types[RKC_H5_INT] = H5T_STD_I64LE;
     h5->types[RKC_H5_FLOAT] = H5T_IEEE_F64LE;
     h5->scalar = H5Screate(H5S_SCALAR);
+    h5->attribute_text = rkc_h5_text_type(1);
     h5->create_compact = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_obj_track_times(h5->create_compact, 0);
     H5Pset_layout(h5->create_compact, H5D_COMPACT);
@@ -136,9 +154,10 @@ int rkc_h5_create(struct rkc_h5 *h5, const char *path, const char *name,
     h5->create_group = H5Pcreate(H5P_GROUP_CREATE);
     H5Pset_obj_track_times(h5->create_group, 0);
     H5Pset_link_phase_change(h5->create_group, LINKS_COMPACT, LINKS_COMPACT / 2);
+    H5Pset_est_link_info(h5->create_group, LINKS_MOSTLY, LINK_CHARACTERS);
     h5->deflate = H5Zfilter_avail(H5Z_FILTER_DEFLATE) > 0;
-    if (h5->scalar < 0 || h5->create_compact < 0 || h5->create_contiguous < 0 ||
-        h5->create_group < 0)
+    if (h5->scalar < 0 || h5->attribute_text < 0 || h5->create_compact < 0 ||
+        h5->create_contiguous < 0 || h5->create_group < 0)
         return rkc_h5_fail(h5);
     return 0;
 }
@@ -146,6 +165,7 @@ int rkc_h5_create(struct rkc_h5 *h5, const char *path, const char *name,
 static void close_properties(struct rkc_h5 *h5)
 {
     H5Sclose(h5->scalar);
+    H5Tclose(h5->attribute_text);
     H5Pclose(h5->create_compact);
     H5Pclose(h5->create_contiguous);
     H5Pclose(h5->create_group);
@@ -170,18 +190,6 @@ void rkc_h5_discard(struct rkc_h5 *h5)
     h5->file = 0;
 }
 
-hid_t rkc_h5_text_type(size_t size)
-{
-    hid_t type = H5Tcopy(H5T_C_S1);
-    if (type >= 0 && (H5Tset_size(type, size ? size : 1) < 0 ||
-                      H5Tset_strpad(type, H5T_STR_NULLPAD) < 0 ||
-                      H5Tset_cset(type, H5T_CSET_UTF8) < 0)) {
-        H5Tclose(type);
-        return H5I_INVALID_HID;
-    }
-    return type;
-}
-
 static int attribute(struct rkc_h5 *h5, hid_t object, const char *name, hid_t type,
                      const void *value)
 {
@@ -196,12 +204,9 @@ static int attribute(struct rkc_h5 *h5, hid_t object, const char *name, hid_t ty
 int rkc_h5_attribute_text(struct rkc_h5 *h5, hid_t object, const char *name, const char *value)
 {
     size_t size = strnlen(value, ATTRIBUTE_MAX);
-    hid_t type = rkc_h5_text_type(size);
-    if (type < 0)
+    if (H5Tset_size(h5->attribute_text, size ? size : 1) < 0)
         return rkc_h5_fail(h5);
-    int status = attribute(h5, object, name, type, value);
-    H5Tclose(type);
-    return status;
+    return attribute(h5, object, name, h5->attribute_text, value);
 }
 
 int rkc_h5_attribute_int(struct rkc_h5 *h5, hid_t object, const char *name, int64_t value)
@@ -253,7 +258,8 @@ static hid_t create_dataset(struct rkc_h5 *h5, hid_t parent, const char *name, h
     size_t element = H5Tget_size(type), size = element;
     for (int i = 0; i < shape->n_dims; i++)
         size *= (size_t)shape->size[i];
-    int chunked = shape->grows || (shape->n_dims > 0 && size > CONTIGUOUS_MAX);
+    size_t most_plain = shape->sparse ? SPARSE_MAX : CONTIGUOUS_MAX;
+    int chunked = shape->grows || (shape->n_dims > 0 && size > most_plain);
     hid_t create = chunked               ? create_chunked(h5, shape, element)
                    : size <= COMPACT_MAX ? h5->create_compact
                                          : h5->create_contiguous;

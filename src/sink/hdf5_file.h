@@ -10,7 +10,7 @@
 /* A file being written. Failures leave one line in `text`, the first one stays. */
 struct rkc_h5 {
     hid_t file, types[2]; /* of int64 and double */
-    hid_t scalar;
+    hid_t scalar, attribute_text; /* the latter of any size */
     hid_t create_compact, create_contiguous, create_group;
     int deflate;
     const char *name; /* for messages */
@@ -26,6 +26,7 @@ struct rkc_h5_shape {
     int n_dims; /* 0 to 2 */
     hsize_t size[2];
     int grows;
+    int sparse; /* mostly zeros */
     hsize_t chunk[2];
 };
 

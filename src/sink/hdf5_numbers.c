@@ -90,30 +90,25 @@ static int put_time_edges(struct rkc_h5 *h5, hid_t parent)
                       edges);
 }
 
+/* The group with all but the metrics. */
 static int create_profile(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers)
 {
     hid_t group = rkc_h5_group(h5, h5->file, "profile", "every metric of every call path over "
                                "ranks; one row for each call path, -1 or NaN where no rank has it");
     if (group < 0)
         return RKC_EIO;
-    int status = 0;
-    numbers->opened = 1;
-    for (int i = 0; i < RKC_METRICS && !status; i++)
-        if (numbers->metrics >> i & 1)
-            status = create_metric(h5, group, &rkc_h5_metrics[i], numbers->n_paths,
-                                   numbers->stats[i]);
-    if (!status)
-        status = create_visit_sumsq(h5, group, numbers);
+    numbers->profile = group;
+    int status = create_visit_sumsq(h5, group, numbers);
     if (!status)
         status = put_time_edges(h5, group);
     if (!status) {
-        struct rkc_h5_shape shape = {.n_dims = 2, .size = {numbers->n_paths, RKC_TIME_BUCKETS}};
+        struct rkc_h5_shape shape = {
+            .n_dims = 2, .size = {numbers->n_paths, RKC_TIME_BUCKETS}, .sparse = 1};
         numbers->histogram = rkc_h5_dataset(h5, group, "histogram", h5->types[RKC_H5_INT], &shape,
                                             "1", "timed visits by duration: a row for each call "
                                             "path, a column for each bucket");
         status = numbers->histogram < 0 ? RKC_EIO : 0;
     }
-    H5Gclose(group);
     return status;
 }
 
@@ -143,16 +138,25 @@ static int64_t stat_value(struct rkc_h5_numbers *numbers, const struct rkc_stat 
     }
 }
 
-static int write_stats(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
-                       const struct rkc_numbers *window, int64_t *ints, double *floats)
+static int close_ids(struct rkc_h5 *h5, hid_t *ids, size_t n)
 {
     int status = 0;
-    for (int i = 0; i < RKC_METRICS * RKC_PROFILE_STATS && !status; i++) {
-        int metric = i / RKC_PROFILE_STATS, which = i % RKC_PROFILE_STATS;
+    for (size_t i = 0; i < n; i++) {
+        if (ids[i] > 0 && rkc_h5_close_dataset(h5, ids[i]))
+            status = RKC_EIO;
+        ids[i] = 0;
+    }
+    return status;
+}
+
+static int write_metric(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
+                        const struct rkc_numbers *window, int metric, int64_t *ints,
+                        double *floats)
+{
+    int status = 0;
+    for (int which = 0; which < RKC_PROFILE_STATS && !status; which++) {
         const struct rkc_stat *stat = window->stats + metric;
         int is_float = which == RKC_PROFILE_SUMSQ;
-        if (!(numbers->metrics >> metric & 1))
-            continue;
         for (uint32_t k = 0; k < window->n; k++, stat += RKC_METRICS)
             if (is_float)
                 floats[k] = stat->ranks ? (double)stat->sumsq : NAN;
@@ -161,6 +165,26 @@ static int write_stats(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
         status = rkc_h5_write_rows(h5, numbers->stats[metric][which],
                                    is_float ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64, window->first,
                                    window->n, is_float ? (const void *)floats : ints);
+    }
+    return status;
+}
+
+/* The datasets of a metric are made for the first window and closed behind the last, mostly the
+ * same: what is open takes memory. */
+static int write_metrics(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
+                         const struct rkc_numbers *window, int64_t *ints, double *floats)
+{
+    int status = 0, is_last = window->first + window->n == numbers->n_paths;
+    for (int i = 0; i < RKC_METRICS && !status; i++) {
+        if (!(numbers->metrics >> i & 1))
+            continue;
+        if (numbers->stats[i][0] == 0)
+            status = create_metric(h5, numbers->profile, &rkc_h5_metrics[i], numbers->n_paths,
+                                   numbers->stats[i]);
+        if (!status)
+            status = write_metric(h5, numbers, window, i, ints, floats);
+        if (!status && is_last)
+            status = close_ids(h5, numbers->stats[i], RKC_PROFILE_STATS);
     }
     return status;
 }
@@ -225,7 +249,7 @@ int rkc_h5_numbers_add(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
 {
     if (window->first != numbers->covered || window->n > numbers->n_paths - numbers->covered)
         return rkc_h5_refuse(h5, RKC_EARG, "call paths out of order");
-    int status = numbers->opened ? 0 : create_profile(h5, numbers);
+    int status = numbers->profile ? 0 : create_profile(h5, numbers);
     if (status)
         return status;
     int64_t *ints = calloc((size_t)window->n + 1, sizeof *ints);
@@ -233,7 +257,7 @@ int rkc_h5_numbers_add(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
     if (!ints || !floats)
         status = rkc_h5_refuse(h5, RKC_ENOMEM, "out of memory");
     if (!status)
-        status = write_stats(h5, numbers, window, ints, floats);
+        status = write_metrics(h5, numbers, window, ints, floats);
     if (!status)
         status = write_visit_sumsq(h5, numbers, window, floats);
     free(ints);
@@ -249,44 +273,50 @@ int rkc_h5_numbers_add(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
 
 static int close_datasets(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers)
 {
-    hid_t *ids = &numbers->stats[0][0];
-    int status = 0;
-    for (size_t i = 0; i < (size_t)RKC_METRICS * RKC_PROFILE_STATS; i++)
-        if (ids[i] > 0 && rkc_h5_close_dataset(h5, ids[i]))
-            status = RKC_EIO;
-    if (numbers->visit_sumsq > 0 && rkc_h5_close_dataset(h5, numbers->visit_sumsq))
-        status = RKC_EIO;
-    if (numbers->histogram > 0 && rkc_h5_close_dataset(h5, numbers->histogram))
-        status = RKC_EIO;
-    memset(numbers->stats, 0, sizeof numbers->stats);
-    numbers->visit_sumsq = numbers->histogram = 0;
-    return status;
+    int metrics = close_ids(h5, &numbers->stats[0][0], (size_t)RKC_METRICS * RKC_PROFILE_STATS);
+    int sumsq = close_ids(h5, &numbers->visit_sumsq, 1);
+    int histogram = close_ids(h5, &numbers->histogram, 1);
+    return metrics || sumsq || histogram ? RKC_EIO : 0;
 }
 
-static void close_mpi(struct rkc_h5_numbers *numbers)
+static void close_groups(struct rkc_h5_numbers *numbers)
 {
+    if (numbers->profile > 0)
+        H5Gclose(numbers->profile);
     if (numbers->mpi > 0)
         H5Gclose(numbers->mpi);
-    numbers->mpi = 0;
+    numbers->profile = numbers->mpi = 0;
+}
+
+/* The datasets of no call path at all. */
+static int add_none(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers)
+{
+    struct rkc_numbers none;
+    int status = rkc_numbers_init(&none, 0, 0);
+    if (status)
+        return rkc_h5_refuse(h5, status, "out of memory");
+    status = rkc_h5_numbers_add(h5, numbers, &none);
+    rkc_numbers_free(&none);
+    return status;
 }
 
 int rkc_h5_numbers_end(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers)
 {
     if (numbers->covered < numbers->n_paths)
         return rkc_h5_refuse(h5, RKC_EARG, "call paths without numbers");
-    int status = numbers->opened ? 0 : create_profile(h5, numbers);
+    int status = numbers->profile ? 0 : add_none(h5, numbers);
     int closed = close_datasets(h5, numbers);
     status = status ? status : closed;
     if (!status)
         status = rkc_h5_transfers_end(h5, &numbers->transfers, numbers->mpi);
-    close_mpi(numbers);
+    close_groups(numbers);
     return status;
 }
 
 void rkc_h5_numbers_free(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers)
 {
     close_datasets(h5, numbers);
-    close_mpi(numbers);
+    close_groups(numbers);
     free(numbers->regions);
     free(numbers->is_mpi);
     rkc_h5_transfers_free(&numbers->transfers);

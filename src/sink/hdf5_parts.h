@@ -59,7 +59,7 @@ int rkc_h5_put_waits(struct rkc_h5 *h5, const struct rkc_profile *profile);
 struct rkc_h5_numbers {
     uint32_t n_paths, covered; /* call paths, and how many have got their numbers */
     uint32_t metrics;          /* bit 1 << metric for those that are written */
-    int opened;
+    hid_t profile; /* the group */
     uint32_t *regions; /* of each call path */
     uint8_t *is_mpi;   /* whether that is an MPI function */
     hid_t stats[RKC_METRICS][RKC_PROFILE_STATS], visit_sumsq, histogram;

@@ -196,7 +196,7 @@ static int put_sizes(struct rkc_h5 *h5, const struct rkc_h5_transfers *transfers
     for (size_t i = 0; i < n; i++)
         memcpy(sizes + i * RKC_SIZE_BUCKETS, transfers->rows[i].sizes,
                sizeof transfers->rows[i].sizes);
-    struct rkc_h5_shape shape = {.n_dims = 2, .size = {n, RKC_SIZE_BUCKETS}};
+    struct rkc_h5_shape shape = {.n_dims = 2, .size = {n, RKC_SIZE_BUCKETS}, .sparse = 1};
     int status = rkc_h5_put(h5, group, "size_histogram", RKC_H5_INT, &shape, "1",
                             "operations by size, a column for each bucket of "
                             "/mpi/size_edges_bytes",
