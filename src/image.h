@@ -34,6 +34,7 @@
 enum {
     RKC_IMAGE_LAYOUT = 5,
     RKC_UNIT = 64,
+    RKC_IMAGE_BYTES_MAX = 1 << 30,
     RKC_HEADER_SIZE = 4096,
     RKC_NIL_UNIT = RKC_HEADER_SIZE / RKC_UNIT, /* a node that is nobody's, never counted */
     RKC_BLOCKS_START = 2 * RKC_HEADER_SIZE,
