@@ -158,6 +158,7 @@ static struct rkc_node *make_node(struct rkc_thread *thread, uint32_t parent, ui
     node->depth = depth;
     node->self = rkc_pair(rkc_image_unit(thread->base, node), region);
     node->last = node->follow = rkc_pair(RKC_NIL_UNIT, 0);
+    node->min = UINT64_MAX;
     struct rkc_nodes_block *block = thread->nodes;
     atomic_fetch_add_explicit(&rkc_image_header(tree.image)->n_nodes, 1, memory_order_relaxed);
     atomic_store_explicit(&block->block.count,
@@ -465,70 +466,126 @@ void rkc_tree_close(struct rkc_thread *thread, uint64_t now)
 
 /* ---- fold ---- */
 
-/* Carry a full bucket into its upper half. */
-static void carry(struct rkc_node *node, unsigned bucket)
+/* Where the full ones of a bucket are counted, or NULL. */
+static struct rkc_high_block *high_of(struct rkc_thread *thread, struct rkc_node *node,
+                                      unsigned bucket)
 {
+    uint32_t first = bucket / RKC_HIGH_BUCKETS * RKC_HIGH_BUCKETS;
     struct rkc_high_block *high;
-    if (!node->high) {
-        rkc_thread_lock();
-        high = rkc_image_block(tree.image, RKC_BLOCK_HIGH, sizeof *high);
-        rkc_thread_unlock();
-        if (!high)
-            return;
-        high->node = rkc_image_unit(tree.image->base, node);
-        rkc_image_publish(&high->block);
-        node->high = rkc_image_unit(tree.image->base, high);
+    for (uint32_t unit = node->high; unit; unit = high->next) {
+        high = rkc_image_at(thread->base, unit);
+        if (high->first == first)
+            return high;
     }
-    high = rkc_image_at(tree.image->base, node->high);
-    high->hist[bucket]++;
+    high = rkc_thread_new_block(RKC_BLOCK_HIGH, sizeof *high);
+    if (!high)
+        return NULL;
+    high->node = rkc_image_unit(thread->base, node);
+    high->next = node->high;
+    high->first = first;
+    rkc_image_publish(&high->block);
+    node->high = rkc_image_unit(thread->base, high);
+    return high;
 }
 
-/* The copy of a node's sums to add to: the one that is not in force, made equal to it when the
- * fold meets the node first. */
-static struct rkc_node_sums *open_sums(struct rkc_node *node, struct rkc_node **met)
+/* Count a bucket that is full before it is emptied. */
+static __attribute__((noinline)) void carry(struct rkc_thread *thread, struct rkc_node *node,
+                                            unsigned bucket)
 {
-    const struct rkc_node_sums *from = rkc_node_current(node);
-    struct rkc_node_sums *into = &node->sums[from == node->sums];
-    into->visits = from->visits;
-    into->sum = from->sum;
-    into->min = from->visits ? from->min : UINT64_MAX;
-    into->max = from->max;
-    into->square_low = from->square_low;
-    into->square_high = from->square_high;
-    node->into = into;
-    node->also = *met;
-    *met = node;
-    return into;
+    struct rkc_high_block *high = high_of(thread, node, bucket);
+    node->filled = bucket;
+    atomic_thread_fence(memory_order_release);
+    if (high)
+        high->full[bucket % RKC_HIGH_BUCKETS]++;
+    atomic_thread_fence(memory_order_release);
 }
 
-static inline void apply(struct rkc_node *node, struct rkc_node_sums *into, uint64_t ticks,
-                         double rate)
+/* The sums of a node while its records follow one another: of a thousand nodes in turn each is
+ * touched once, and what is many times the same is in registers. Instructions are what decides
+ * here, and which of them wait for another, the nodes being in the second cache at least. */
+struct folded {
+    uint64_t visits, sum;
+    rkc_u128 square;
+    struct rkc_node_sums *into; /* the copy that is not in force */
+};
+
+static inline struct folded take_sums(struct rkc_node *node)
 {
+    uint64_t first = atomic_load_explicit(&node->sums[0].applied, memory_order_relaxed);
+    uint64_t second = atomic_load_explicit(&node->sums[1].applied, memory_order_relaxed);
+    const struct rkc_node_sums *from = &node->sums[0];
+    struct rkc_node_sums *into = &node->sums[1];
+    /* A guess, right where a program goes round, so that the sums need not wait for the answer. */
+    if (RKC_UNLIKELY(second > first)) {
+        from = into;
+        into = &node->sums[0];
+    }
+    return (struct folded){.visits = from->visits,
+                           .sum = from->sum,
+                           .square = (rkc_u128)from->square_high << 64 | from->square_low,
+                           .into = into};
+}
+
+/* Put the sums in force, which hold all records before `applied`. */
+static inline void put_sums(const struct folded *folded, uint64_t applied)
+{
+    struct rkc_node_sums *into = folded->into;
+    into->visits = folded->visits;
+    into->sum = folded->sum;
+    into->square_low = (uint64_t)folded->square;
+    into->square_high = (uint64_t)(folded->square >> 64);
+    atomic_store_explicit(&into->applied, applied, memory_order_release);
+}
+
+/* A clock that went backwards gives no time. */
+static uint64_t ticks_back(void)
+{
+    count(&rkc_image_header(tree.image)->clock_back);
+    return 0;
+}
+
+static inline void apply(struct rkc_thread *thread, struct rkc_node *node, struct folded *folded,
+                         uint64_t ticks, double rate)
+{
+    if (RKC_UNLIKELY((int64_t)ticks < 0))
+        ticks = ticks_back();
     unsigned bucket = rkc_time_bucket_scaled((double)(int64_t)ticks * rate);
-    uint32_t in_bucket = node->hist[bucket] + 1;
+    uint16_t in_bucket = (uint16_t)(node->hist[bucket] + 1);
     if (RKC_UNLIKELY(in_bucket == 0))
-        carry(node, bucket);
+        carry(thread, node, bucket);
     node->hist[bucket] = in_bucket;
-    rkc_u128 square = (rkc_u128)into->square_high << 64 | into->square_low;
-    square += (rkc_u128)ticks * ticks;
-    into->square_low = (uint64_t)square;
-    into->square_high = (uint64_t)(square >> 64);
-    into->visits++;
-    into->sum += ticks;
-    if (ticks < into->min)
-        into->min = ticks;
-    if (ticks > into->max)
-        into->max = ticks;
+    folded->square += (rkc_u128)ticks * ticks;
+    folded->visits++;
+    folded->sum += ticks;
+    if (RKC_UNLIKELY(ticks < node->min))
+        node->min = ticks;
+    if (RKC_UNLIKELY(ticks > node->max))
+        node->max = ticks;
 }
 
-/* Put the new sums in force. */
-static void close_sums(struct rkc_node *met, uint64_t applied)
+/* Bring the records from `tail` to `head` into their nodes. */
+static void fold_records(struct rkc_thread *thread, uint64_t tail, uint64_t head)
 {
-    for (; met; met = met->also) {
-        struct rkc_node_sums *into = met->into;
-        met->into = NULL;
-        atomic_store_explicit(&into->applied, applied, memory_order_release);
+    double rate = (double)atomic_load_explicit(&tree.rate, memory_order_relaxed) * 0x1p-56;
+    struct rkc_node_sums nobody;
+    struct folded folded = {.into = &nobody};
+    struct rkc_node *node = NULL;
+    while (tail != head) {
+        const struct rkc_record *record = &thread->ring->record[tail % RKC_RING_RECORDS];
+        uint64_t left = RKC_RING_RECORDS - tail % RKC_RING_RECORDS;
+        uint64_t upto = head - tail < left ? head : tail + left;
+        for (; tail != upto; tail++, record++) {
+            struct rkc_node *next = (void *)(uintptr_t)atomic_load_explicit(&record->node,
+                                                                            memory_order_relaxed);
+            if (next != node) {
+                put_sums(&folded, tail);
+                node = next;
+                folded = take_sums(node);
+            }
+            apply(thread, node, &folded, record->ticks, rate);
+        }
     }
+    put_sums(&folded, head);
 }
 
 void rkc_private_end_full(struct rkc_hot *hot, struct rkc_node *node, uint32_t region, uint64_t now)
@@ -542,24 +599,9 @@ void rkc_private_fold(struct rkc_thread *thread)
     uint64_t mask;
     rkc_thread_change(thread, &mask);
     struct rkc_ring *ring = thread->ring;
-    double rate = (double)atomic_load_explicit(&tree.rate, memory_order_relaxed) * 0x1p-56;
-    uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     uint64_t head = thread->hot->head; /* the ring's may lag where a handler jumped away */
     atomic_store_explicit(&ring->head, head, memory_order_release);
-    struct rkc_node *met = NULL;
-    for (; tail != head; tail++) {
-        const struct rkc_record *record = &ring->record[tail % RKC_RING_RECORDS];
-        struct rkc_node *node = (void *)(uintptr_t)atomic_load_explicit(&record->node,
-                                                                        memory_order_relaxed);
-        uint64_t ticks = record->ticks;
-        if (RKC_UNLIKELY((int64_t)ticks < 0)) {
-            count(&rkc_image_header(tree.image)->clock_back);
-            ticks = 0;
-        }
-        struct rkc_node_sums *into = node->into;
-        apply(node, RKC_LIKELY(into != NULL) ? into : open_sums(node, &met), ticks, rate);
-    }
-    close_sums(met, head);
+    fold_records(thread, atomic_load_explicit(&ring->tail, memory_order_relaxed), head);
     atomic_store_explicit(&ring->tail, head, memory_order_release);
     rkc_tree_calibrate(0);
     rkc_thread_changed(thread, &mask);

@@ -126,8 +126,8 @@ static void take_sums(struct rkc_local_node *local, const struct rkc_node *node)
     const struct rkc_node_sums *sums = rkc_node_current(node);
     local->visits = sums->visits;
     local->ticks = sums->sum;
-    local->min = sums->visits ? sums->min : UINT64_MAX;
-    local->max = sums->max;
+    local->min = node->min;
+    local->max = node->max;
     local->square = (rkc_u128)sums->square_high << 64 | sums->square_low;
     local->applied = atomic_load_explicit(&sums->applied, memory_order_relaxed);
     local->ahead = rkc_node_ahead(node);
@@ -150,6 +150,7 @@ static void take_polls(struct collector *c, struct rkc_local_node *local)
     min = min < max ? min : max;
     ticks = within(ticks, (rkc_u128)min * visits, (rkc_u128)max * visits);
     square = within(square, (rkc_u128)min * min * visits, (rkc_u128)max * max * visits);
+    local->polled = visits;
     local->visits += visits;
     local->ticks += (uint64_t)ticks;
     local->min = min < local->min ? min : local->min;

@@ -18,6 +18,7 @@ struct rkc_local_node {
     uint32_t next;         /* 1 + the next node of the same path */
     uint8_t kind, wait, is_open;
     uint64_t visits, ticks, min, max, applied;
+    uint64_t polled; /* of the visits, those in a struct rkc_polls */
     uint32_t ahead; /* of its pending records its histogram has the first so many */
     rkc_u128 square;
     int64_t children_ticks, children_ns;  /* inclusive */

@@ -65,6 +65,15 @@ static int64_t bytes_of_counts(const _Atomic uint64_t *size, unsigned n)
     return bytes;
 }
 
+/* A bucket that is full is 0 where it belongs. */
+static int64_t bytes_of_high(const struct rkc_high_block *high)
+{
+    int64_t bytes = 0;
+    for (unsigned i = 0; i < RKC_HIGH_BUCKETS; i++)
+        bytes += high->full[i] ? BUCKET_BYTES : 0;
+    return bytes;
+}
+
 static int64_t bytes_of_traffic(const struct rkc_traffic *traffic)
 {
     int64_t bytes = traffic->kinds.send || traffic->kinds.recv ? sizeof(struct rkc_transfer) : 0;
@@ -97,6 +106,8 @@ static int64_t bytes_of_block(const struct rkc_block *block)
         return REGION_BYTES + region->name_bytes + region->file_bytes;
     case RKC_BLOCK_NODES:
         return bytes_of_nodes((const void *)block);
+    case RKC_BLOCK_HIGH:
+        return bytes_of_high((const void *)block);
     case RKC_BLOCK_TRAFFIC:
         return bytes_of_traffic((const void *)block);
     case RKC_BLOCK_POLLS:

@@ -10,8 +10,11 @@
  *   - a node's sums exist twice; the copy with the larger `applied` holds, the other is
  *     being written. `applied` is the number of the last ring record that went into it, so
  *     a reader knows of each pending record whether the node has it already;
+ *   - the least and the largest visit exist once and may be those of pending records;
  *   - the histogram exists once and may be ahead of the sums, by the first so many of the
- *     node's pending records as its buckets hold more than the visits.
+ *     node's pending records as its buckets hold more than the visits. A full bucket is counted in
+ *     another block before it is emptied: in between it is there twice, which is more than can be
+ *     pending.
  *
  * A record's node is an address in the process that wrote it, to spare it the arithmetic. The
  * header's `base` says where the image lay there.
@@ -45,6 +48,7 @@ enum {
     RKC_NODES_MAX = 65536,
     RKC_COMMS_MAX = 1024,
     RKC_SIZES_NEAR = 7,
+    RKC_HIGH_BUCKETS = 12,
 };
 
 enum rkc_block_kind {
@@ -53,7 +57,7 @@ enum rkc_block_kind {
     RKC_BLOCK_NODES,
     RKC_BLOCK_INDEX,   /* children of one node by region; means nothing to a reader */
     RKC_BLOCK_TRAFFIC, /* what an MPI call path moved */
-    RKC_BLOCK_HIGH,    /* upper halves of a node's histogram */
+    RKC_BLOCK_HIGH,    /* full buckets of a node's histogram */
     RKC_BLOCK_FACT,    /* "key\0value\0" about the job */
     RKC_BLOCK_NOTE,
     RKC_BLOCK_TIMED,   /* what a GPU region's call path took on the device */
@@ -136,7 +140,7 @@ struct rkc_region_block {
 
 struct rkc_node_sums {
     uint64_t visits; /* timed ones */
-    uint64_t sum, min, max; /* ticks */
+    uint64_t sum;    /* ticks */
     uint64_t square_low, square_high;
     _Atomic uint64_t applied;  /* 1 + number of the last ring record in here */
 };
@@ -156,39 +160,44 @@ struct rkc_node {
     uint32_t traffic;        /* an RKC_BLOCK_TRAFFIC, or 0 */
     _Atomic uint64_t inner;  /* visits inside a visit of the same call path: counted, not timed */
 
+    /* What the fold touches of each. */
     struct rkc_node_sums sums[2];
-    struct rkc_node_sums *into;  /* the copy that a fold at work writes, or NULL */
-    struct rkc_node *also;       /* the node that the fold met before */
-
-    uint32_t hist[RKC_TIME_BUCKETS];
-
+    uint64_t min, max; /* ticks; UINT64_MAX and 0 before the first visit */
     uint32_t parent;         /* unit */
     uint32_t child, next;    /* list of children */
     uint32_t index;          /* an RKC_BLOCK_INDEX once they are many */
     uint32_t children;
     _Atomic uint32_t unclosed;
+    uint32_t high;   /* a list of RKC_BLOCK_HIGH, or 0 */
+    uint32_t filled; /* the bucket that was emptied last because it was full */
+    uint16_t hist[RKC_TIME_BUCKETS];
+
     _Atomic uint64_t sampled_out;
-    uint32_t high; /* an RKC_BLOCK_HIGH, or 0 */
-    uint32_t turn; /* visits begun, where only some are timed */
+    uint32_t turn;  /* visits begun, where only some are timed */
     uint32_t timed; /* an RKC_BLOCK_TIMED, or 0 */
     uint32_t comm;  /* the RKC_BLOCK_COMM of its first visit, of a collective; RKC_NIL_UNIT: others */
     uint32_t wait;  /* a list of RKC_BLOCK_WAIT, or 0 */
     uint32_t polls; /* an RKC_BLOCK_POLLS, or 0 */
-    uint32_t zero[2];
+    uint32_t zero[9];
 };
 
-_Static_assert(sizeof(struct rkc_node) == 10 * RKC_UNIT, "nodes are whole units");
+_Static_assert(sizeof(struct rkc_node) == 7 * RKC_UNIT, "nodes are whole units");
+_Static_assert(offsetof(struct rkc_node, hist) % RKC_UNIT == 0, "a visit touches few lines");
 
 struct rkc_nodes_block {
     struct rkc_block block;
     struct rkc_node node[RKC_NODES_PER_BLOCK];
 };
 
+/* How often some neighboring buckets of a node have been full, RKC_HIST_FULL visits each time. */
 struct rkc_high_block {
     struct rkc_block block;
-    uint32_t node, zero;
-    uint32_t hist[RKC_TIME_BUCKETS];
+    uint32_t node, next;  /* units; next: the node's one before, or 0 */
+    uint32_t first, zero; /* bucket */
+    uint64_t full[RKC_HIGH_BUCKETS];
 };
+
+#define RKC_HIST_FULL (UINT64_C(1) << 16)
 
 struct rkc_index_block {
     struct rkc_block block;
@@ -388,13 +397,13 @@ static inline const struct rkc_node_sums *rkc_node_current(const struct rkc_node
     return &node->sums[second > first];
 }
 
-/* How many of its pending records a node's histogram has already, whatever its upper halves say. */
+/* How many of its pending records a node's histogram has already, however often a bucket was full. */
 static inline uint32_t rkc_node_ahead(const struct rkc_node *node)
 {
-    uint32_t counted = 0;
+    uint64_t counted = 0;
     for (unsigned bucket = 0; bucket < RKC_TIME_BUCKETS; bucket++)
         counted += node->hist[bucket];
-    return counted - (uint32_t)rkc_node_current(node)->visits;
+    return (uint32_t)((counted - rkc_node_current(node)->visits) % RKC_HIST_FULL);
 }
 
 /** Make an image, in anonymous memory or behind a new file.

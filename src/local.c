@@ -401,31 +401,46 @@ int rkc_local_settle(struct rkc_local *local)
 
 /* ---- for others to use ---- */
 
-/* Add a node's histogram, as far as the fold has come. The first loop is one for the compiler to
- * widen: most nodes have no upper halves. */
+/* Add what was counted of a node's full buckets; how many visits that is. Each block lies below the
+ * one before, so that a damaged image's list ends as well. */
+static uint64_t add_full(const struct rkc_local *local, const struct rkc_node *node, uint64_t *time)
+{
+    const struct rkc_high_block *high;
+    uint64_t counted = 0;
+    for (uint32_t unit = node->high, below = UINT32_MAX; unit && unit < below; unit = high->next) {
+        high = rkc_local_block(local, unit, RKC_BLOCK_HIGH, sizeof *high);
+        if (!high || high->first > RKC_TIME_BUCKETS - RKC_HIGH_BUCKETS)
+            break;
+        for (int i = 0; i < RKC_HIGH_BUCKETS; i++) {
+            time[high->first + (unsigned)i] += high->full[i] * RKC_HIST_FULL;
+            counted += high->full[i] * RKC_HIST_FULL;
+        }
+        below = unit;
+    }
+    return counted;
+}
+
+/* Add a node's histogram, as far as the fold has come. The loop is one for the compiler to widen:
+ * most nodes have no full buckets. */
 static void add_node_hist(const struct rkc_local *local, const struct rkc_local_node *from,
                           uint64_t *time)
 {
     const struct rkc_node *node = from->node;
-    const struct rkc_high_block *high = rkc_local_block(local, node->high, RKC_BLOCK_HIGH, sizeof *high);
     const struct rkc_polls *polls = rkc_local_polls(local, node);
-    uint64_t counted = 0;
-    int full = -1;
-    for (int bucket = 0; bucket < RKC_TIME_BUCKETS; bucket++)
-        time[bucket] += node->hist[bucket];
+    uint64_t visits = from->visits - from->polled, counted = 0;
     for (int bucket = 0; polls && bucket < RKC_TIME_BUCKETS; bucket++)
         time[bucket] += atomic_load_explicit(&polls->hist[bucket], memory_order_relaxed);
-    if (!high)
-        return;
     for (int bucket = 0; bucket < RKC_TIME_BUCKETS; bucket++) {
-        time[bucket] += (uint64_t)high->hist[bucket] << 32;
-        counted += node->hist[bucket] + ((uint64_t)high->hist[bucket] << 32);
-        if (node->hist[bucket] == UINT32_MAX)
-            full = bucket;
+        time[bucket] += node->hist[bucket];
+        counted += node->hist[bucket];
     }
-    /* A fold that ended between carrying a bucket and emptying it has counted it twice. */
-    if (full >= 0 && counted > from->visits && (counted - from->visits) >> 31)
-        time[full] -= UINT64_C(1) << 32;
+    if (!node->high)
+        return;
+    counted += add_full(local, node, time);
+    /* A fold that ended between counting a full bucket and emptying it has counted it twice. */
+    if (counted > visits && counted - visits >= RKC_HIST_FULL / 2 &&
+        node->filled < RKC_TIME_BUCKETS && time[node->filled] >= RKC_HIST_FULL)
+        time[node->filled] -= RKC_HIST_FULL;
 }
 
 void rkc_local_hist(const struct rkc_local *local, uint32_t path, struct rkc_path_hist *hist)

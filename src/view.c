@@ -134,11 +134,19 @@ static int read_blocks(int fd, struct rkc_view *view, size_t bytes, const char *
  *
  * Two readings that are equal were true at the instant between them, as every number only
  * grows (a minimum only falls). Numbers that change with each visit and stand for themselves
- * are left out of the comparison: they would never be equal twice. An image in which no visit ended
- * between the first reading and the last is as good as a dead process's.
+ * are left out of the comparison: they would never be equal twice. What was counted of a node's
+ * full buckets belongs to it, and is read between the two. An image in which no visit ended between
+ * the first reading and the last is as good as a dead process's.
  */
 
-enum { STEADY_TRIES = 2000, TRIES_BEFORE_YIELD = 50 };
+enum { STEADY_TRIES = 2000, TRIES_BEFORE_YIELD = 50, READ_TRIES = 10 };
+
+/* A file that is read while its process goes on. */
+struct reading {
+    int fd;
+    struct rkc_view *view;
+    int behind; /* something that a node points to came behind what was read */
+};
 
 /* Whether a part of the image came out the same in two readings. */
 typedef int same_fn(const void *a, const void *b, size_t bytes);
@@ -154,7 +162,8 @@ static int same_sums(const void *a, const void *b, size_t bytes)
     const struct rkc_node *x = a, *y = b;
     (void)bytes;
     return rkc_node_ahead(x) == 0 && memcmp(x->sums, y->sums, sizeof x->sums) == 0 &&
-           memcmp(x->hist, y->hist, sizeof x->hist) == 0 && x->high == y->high;
+           memcmp(x->hist, y->hist, sizeof x->hist) == 0 && x->min == y->min && x->max == y->max &&
+           x->high == y->high && x->filled == y->filled;
 }
 
 static int same_clock(const void *a, const void *b, size_t bytes)
@@ -164,17 +173,40 @@ static int same_clock(const void *a, const void *b, size_t bytes)
     return memcmp(&x->clock, &y->clock, sizeof x->clock) == 0;
 }
 
-/* Read a part of the view again until two readings are the same. A file that is gone or a
- * part that never holds still leaves the last reading. */
-static void read_steady(int fd, const struct rkc_view *view, const void *part, size_t bytes,
-                        same_fn *same)
+/* Read what was counted of a node's full buckets. */
+static void read_high(struct reading *reading, const void *part)
+{
+    const struct rkc_node *node = part;
+    const struct rkc_view *view = reading->view;
+    uint32_t unit = node->high, below = UINT32_MAX;
+    while (unit && unit < below) {
+        struct rkc_high_block *high = (void *)((char *)view->owned + (size_t)unit * RKC_UNIT);
+        size_t offset = (size_t)unit * RKC_UNIT, got;
+        if (offset > view->bytes || view->bytes - offset < sizeof *high) {
+            reading->behind = 1;
+            return;
+        }
+        if (high->block.kind != RKC_BLOCK_HIGH ||
+            read_at(reading->fd, high, sizeof *high, offset, &got) != 0)
+            return;
+        below = unit;
+        unit = high->next;
+    }
+}
+
+/* Read a part of the view again until two readings are the same, with what belongs to it in
+ * between. A file that is gone or a part that never holds still leaves the last reading. */
+static void read_steady(struct reading *reading, const void *part, size_t bytes, same_fn *same,
+                        void (*between)(struct reading *, const void *))
 {
     char again[RKC_HEADER_SIZE] __attribute__((aligned(RKC_UNIT)));
-    size_t offset = (size_t)((const char *)part - view->base), got;
-    char *into = (char *)view->owned + offset;
+    size_t offset = (size_t)((const char *)part - reading->view->base), got;
+    char *into = (char *)reading->view->owned + offset;
     for (int i = 1; i <= STEADY_TRIES; i++) {
         atomic_thread_fence(memory_order_seq_cst);
-        if (read_at(fd, again, bytes, offset, &got) != 0 || got < bytes)
+        if (between)
+            between(reading, into);
+        if (read_at(reading->fd, again, bytes, offset, &got) != 0 || got < bytes)
             return;
         int steady = same(into, again, bytes);
         memcpy(into, again, bytes);
@@ -185,7 +217,7 @@ static void read_steady(int fd, const struct rkc_view *view, const void *part, s
     }
 }
 
-static void read_steady_block(int fd, const struct rkc_view *view, const struct rkc_block *block)
+static void read_steady_block(struct reading *reading, const struct rkc_block *block)
 {
     const struct rkc_nodes_block *nodes = (const void *)block;
     uint32_t n = atomic_load(&block->count);
@@ -194,29 +226,31 @@ static void read_steady_block(int fd, const struct rkc_view *view, const struct 
         if (n > RKC_NODES_PER_BLOCK || block->bytes < sizeof *nodes)
             break;
         for (uint32_t i = 0; i < n; i++)
-            read_steady(fd, view, &nodes->node[i], sizeof nodes->node[i], same_sums);
+            read_steady(reading, &nodes->node[i], sizeof nodes->node[i], same_sums, read_high);
         break;
     case RKC_BLOCK_TRAFFIC:
     case RKC_BLOCK_SIZES:
-    case RKC_BLOCK_HIGH:
     case RKC_BLOCK_NOTE:
     case RKC_BLOCK_TIMED:
     case RKC_BLOCK_DEVICE:
         if (block->bytes <= RKC_HEADER_SIZE)
-            read_steady(fd, view, block, block->bytes, same_bytes);
+            read_steady(reading, block, block->bytes, same_bytes, NULL);
         break;
     default:
         break;
     }
 }
 
-static void read_steady_image(int fd, const struct rkc_view *view)
+/* Whether the view holds all that belongs to its nodes. */
+static int read_steady_image(int fd, struct rkc_view *view)
 {
+    struct reading reading = {.fd = fd, .view = view};
     const struct rkc_block *block = NULL;
     int broken = 0;
     while ((block = rkc_view_next(view, block, &broken)))
-        read_steady_block(fd, view, block);
-    read_steady(fd, view, view->base, RKC_HEADER_SIZE, same_clock);
+        read_steady_block(&reading, block);
+    read_steady(&reading, view->base, RKC_HEADER_SIZE, same_clock, NULL);
+    return !reading.behind;
 }
 
 /* Whether all rings are as they were when the whole was read, first of all: then no visit ended
@@ -239,8 +273,7 @@ static int stands_still(int fd, const struct rkc_view *view)
 /* A saved image says that measuring has ended. */
 static int is_live(const struct rkc_image_header *header)
 {
-    return atomic_load(&header->state) == RKC_STATE_RUNNING &&
-           !atomic_load(&header->clock.ended) &&
+    return atomic_load(&header->state) == RKC_STATE_RUNNING && !atomic_load(&header->clock.ended) &&
            rkc_identity_lives(header->host, header->boot_id, header->pid_space, header->pid,
                               header->clock.pair[0].monotonic_ns);
 }
@@ -279,6 +312,29 @@ int rkc_view_peek(struct rkc_image_header *header, const char *path, char *text,
 }
 
 /* What the header says is there; a file cut short gives what it has. */
+static int read_view(int fd, struct rkc_view *view, const char *path, char *text, size_t size)
+{
+    char head[RKC_HEADER_SIZE] __attribute__((aligned(RKC_UNIT)));
+    struct rkc_image_header *header = (void *)head;
+    struct stat stat;
+    for (int i = 1;; i++) {
+        int status = read_header(fd, header, path, text, size);
+        if (!status && fstat(fd, &stat) != 0)
+            stat.st_size = 0;
+        if (!status)
+            status = read_blocks(fd, view, bytes_there(header, stat.st_size), path, text, size);
+        if (status || !view->live)
+            return status;
+        int whole = read_steady_image(fd, view);
+        atomic_thread_fence(memory_order_seq_cst);
+        view->still = stands_still(fd, view);
+        if (whole || i == READ_TRIES)
+            return 0;
+        free(view->owned);
+        view->owned = NULL;
+    }
+}
+
 int rkc_view_open(struct rkc_view *view, const char *path, char *text, size_t size)
 {
     char head[RKC_HEADER_SIZE] __attribute__((aligned(RKC_UNIT)));
@@ -289,14 +345,8 @@ int rkc_view_open(struct rkc_view *view, const char *path, char *text, size_t si
     if (fd < 0)
         return fd;
     /* Asked first: what dies later is read as carefully as what lives. */
-    int live = is_live(header);
-    int status = read_blocks(fd, view, bytes_there(header, stat.st_size), path, text, size);
-    if (!status && live) {
-        read_steady_image(fd, view);
-        atomic_thread_fence(memory_order_seq_cst);
-        view->still = stands_still(fd, view);
-    }
-    view->live = live;
+    view->live = is_live(header);
+    int status = read_view(fd, view, path, text, size);
     close(fd);
     if (status)
         rkc_view_close(view);

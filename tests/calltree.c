@@ -302,29 +302,42 @@ static void test_fold(void)
     tree_free(&tree);
 }
 
-/* 2^32 visits in a bucket. */
-static void test_carry(void)
+/* More visits than a node's own buckets hold, of several durations: all counted at any instant. */
+static void test_full_buckets(void)
 {
+    enum { VISITS = 3 * 65536 + 5 };
     struct tree tree;
     tree_init(&tree);
     uint32_t a = tree_user(&tree, "a");
-    tree_visit(&tree, a, 0, 100);
-    rkc_private_fold(tree.thread);
-    unsigned bucket = rkc_time_bucket(100);
-    struct rkc_node *node = tree_begin(&tree, a, 200);
-    node->hist[bucket] = UINT32_MAX;
-    node->sums[rkc_node_current(node) != node->sums].visits = UINT32_MAX;
-    tree_end(&tree, a, 300);
-    tree_visit(&tree, a, 300, 400);
+    for (int i = 0; i < VISITS; i++) {
+        tree_visit(&tree, a, 0, 100);
+        tree_visit(&tree, a, 0, 1000000000);
+        if (i % 2 == 0)
+            tree_visit(&tree, a, 0, 110);
+    }
     rkc_private_fold(tree.thread);
     tree_collect(&tree, 500);
-    is_int(local_counted(&tree.local, "a"), INT64_C(0x100000001), "a bucket holds more than 2^32");
+    struct rkc_path_hist hist;
+    rkc_local_hist(&tree.local, (uint32_t)local_path(&tree.local, "a"), &hist);
+    unsigned bucket = rkc_time_bucket(100);
+    is_int((int64_t)hist.time[bucket], VISITS + VISITS / 2 + 1, "a bucket holds more than 2^16");
+    is_int((int64_t)hist.time[rkc_time_bucket(1000000000)], VISITS, "and so does another");
 
-    node->hist[bucket] = UINT32_MAX; /* as it is after the carry */
-    node->sums[rkc_node_current(node) != node->sums].visits = UINT32_MAX;
+    uint32_t unit = rkc_pair_unit(tree.thread->hot->open->last);
+    struct rkc_node *node = rkc_image_at(tree.image.base, unit);
+    struct rkc_high_block *high = rkc_image_at(tree.image.base, node->high);
+    while (high->first != bucket / RKC_HIGH_BUCKETS * RKC_HIGH_BUCKETS)
+        high = rkc_image_at(tree.image.base, high->next);
+    uint64_t *full = &high->full[bucket % RKC_HIGH_BUCKETS], visits = 4 * RKC_HIST_FULL - 1;
+    visits += VISITS; /* of the other duration */
+    *full = 4;
+    node->hist[bucket] = UINT16_MAX; /* as it is after the bucket was counted */
+    node->filled = bucket;
+    node->sums[rkc_node_current(node) != node->sums].visits = visits;
     rkc_local_free(&tree.local);
     tree_collect(&tree, 500);
-    is_int(local_counted(&tree.local, "a"), UINT32_MAX, "a carry that is half done counts once");
+    is_int(local_counted(&tree.local, "a"), (int64_t)visits,
+           "a bucket that was counted and not emptied counts once");
     tree_free(&tree);
 }
 
@@ -453,7 +466,7 @@ int main(void)
     test_hidden_unmatched();
     test_clock();
     test_fold();
-    test_carry();
+    test_full_buckets();
     test_nodes();
     test_notes();
     test_hot();

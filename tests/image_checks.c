@@ -29,20 +29,21 @@ void image_path_name(const struct rkc_profile *profile, uint32_t path, char *nam
     snprintf(name + used, size - used, "%s%s", used ? "/" : "", profile->regions[at->region].name);
 }
 
-/* What cannot be when a node is whole. */
+/* What cannot be when a node is whole. The largest visit may be one that its histogram has, too, but
+ * its sums do not. */
 static int check_node(const struct rkc_node *node)
 {
     const struct rkc_node_sums *sums = rkc_node_current(node);
     rkc_u128 square = (rkc_u128)sums->square_high << 64 | sums->square_low;
     if (!sums->visits)
         return sums->sum || sums->applied ? image_fault("a node without visits has time") : 0;
-    if (sums->min > sums->max || (rkc_u128)sums->min * sums->visits > sums->sum ||
-        (rkc_u128)sums->max * sums->visits < sums->sum)
+    if (node->min > node->max || (rkc_u128)node->min * sums->visits > sums->sum ||
+        (rkc_u128)node->max * sums->visits < sums->sum)
         return image_fault("%llu visits of %llu to %llu ticks cannot take %llu",
-                           (unsigned long long)sums->visits, (unsigned long long)sums->min,
-                           (unsigned long long)sums->max, (unsigned long long)sums->sum);
-    if (square < (rkc_u128)sums->max * sums->max ||
-        square > (rkc_u128)sums->max * sums->max * sums->visits)
+                           (unsigned long long)sums->visits, (unsigned long long)node->min,
+                           (unsigned long long)node->max, (unsigned long long)sums->sum);
+    if ((square < (rkc_u128)node->max * node->max && rkc_node_ahead(node) == 0) ||
+        square > (rkc_u128)node->max * node->max * sums->visits)
         return image_fault("the squares do not fit the visits");
     return 0;
 }
