@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,7 +247,10 @@ static int take(const char *name, const char *value, struct rkc_config *config,
 static void take_defaults(struct rkc_config *config)
 {
     const char *wanted;
-    memset(config, 0, sizeof *config);
+    memset(config, 0, offsetof(struct rkc_config, output));
+    /* Of the texts no more than is used: they may have pages that nothing else touches. */
+    config->output[0] = config->include[0] = config->exclude[0] = 0;
+    config->spool[0] = config->writer[0] = config->run_id[0] = 0;
     for (size_t i = 0; i < SETTINGS; i++)
         take(settings[i].name, settings[i].fallback, config, &wanted);
 }

@@ -12,7 +12,10 @@
 
 /* MPI functions are names, too, but have room of their own once the program's names have run out:
  * their time must not be taken for the program's. */
-enum { SLOTS = 2 * RKC_NAMES_MAX, MPI_NAMES_MAX = 1024, HANDLES = RKC_NAMES_MAX + MPI_NAMES_MAX };
+enum { MPI_NAMES_MAX = 1024, HANDLES = RKC_NAMES_MAX + MPI_NAMES_MAX };
+
+/* How many slots the table of names has, at first and at most. */
+enum { FIRST_SLOTS = 1024, SLOTS = 2 * RKC_NAMES_MAX };
 
 _Static_assert(offsetof(struct rkc_region, unit) == 0, "region.h reads it there");
 
@@ -24,7 +27,10 @@ static struct {
     uint32_t n;
     int full; /* said once */
     struct rkc_region handle[HANDLES];
-    _Atomic uint16_t slot[SLOTS]; /* 1 + index of the handle */
+    /* 1 + index of the handle. A table of n slots is slot[n] to slot[2 * n - 1], so that memory is
+     * touched as names come, and whoever looks while a larger one is made finds the former whole. */
+    _Atomic uint16_t slot[2 * SLOTS];
+    _Atomic uint32_t slots; /* of the table in use */
 } table;
 
 static uint32_t hash_name(const char *name, size_t length, uint32_t seed)
@@ -41,12 +47,13 @@ static uint32_t hash_name(const char *name, size_t length, uint32_t seed)
     return (uint32_t)(h >> 32);
 }
 
-/* The handle of a name, or NULL; *slot is where it would go. Needs no lock: a slot is
- * published after its handle and never changes. */
+/* The handle of a name, or NULL; *slot is where it would go. Needs no lock: a slot is published after
+ * its handle and never changes. What comes into a larger table meanwhile is found with the lock. */
 static struct rkc_region *find(enum rkc_region_kind kind, const char *name, uint32_t length,
                                uint32_t hash, uint32_t *slot)
 {
-    for (*slot = hash % SLOTS;; *slot = (*slot + 1) % SLOTS) {
+    uint32_t slots = atomic_load_explicit(&table.slots, memory_order_acquire);
+    for (*slot = slots + hash % slots;; *slot = slots + (*slot + 1) % slots) {
         uint16_t index = atomic_load_explicit(&table.slot[*slot], memory_order_acquire);
         if (!index)
             return NULL;
@@ -78,6 +85,19 @@ static struct rkc_region_block *make_block(enum rkc_region_kind kind, const char
     return block;
 }
 
+/* Make a table of twice the slots. Lock held. */
+static void grow(void)
+{
+    uint32_t slots = 2 * atomic_load_explicit(&table.slots, memory_order_relaxed);
+    for (uint32_t i = 0; i < table.n; i++) {
+        uint32_t slot = slots + table.handle[i].hash % slots;
+        while (atomic_load_explicit(&table.slot[slot], memory_order_relaxed))
+            slot = slots + (slot + 1) % slots;
+        atomic_store_explicit(&table.slot[slot], (uint16_t)(i + 1), memory_order_relaxed);
+    }
+    atomic_store_explicit(&table.slots, slots, memory_order_release);
+}
+
 /* Make the handle of a new name. Lock held; NULL when there is no room. A name that the
  * filters exclude is remembered, too, with unit 0, so that it is not matched again. */
 static struct rkc_region *add(enum rkc_region_kind kind, const char *name, uint32_t length,
@@ -98,6 +118,9 @@ static struct rkc_region *add(enum rkc_region_kind kind, const char *name, uint3
     region->length = length;
     region->kind = (uint8_t)kind;
     atomic_store_explicit(&table.slot[slot], (uint16_t)++table.n, memory_order_release);
+    uint32_t slots = atomic_load_explicit(&table.slots, memory_order_relaxed);
+    if (2 * table.n > slots && slots < SLOTS)
+        grow();
     return region;
 }
 
@@ -129,6 +152,7 @@ int rkc_region_init(struct rkc_image *image, struct rkc_tree_names *names)
 {
     table.image = image;
     table.other = &rkc_region_nothing;
+    atomic_store(&table.slots, (uint32_t)FIRST_SLOTS);
     struct rkc_region *root = rkc_region_intern(RKC_REGION_ROOT, "(run)", NULL, 0);
     struct rkc_region *deep = rkc_region_intern(RKC_REGION_OTHER, "(deep)", NULL, 0);
     table.other = rkc_region_intern(RKC_REGION_OTHER, "(other)", NULL, 0);

@@ -36,11 +36,14 @@ static const struct timespec SOON = {.tv_nsec = 200000};
 
 /* Known when recording begins; "" where there is none. */
 static struct {
+    const char *beside; /* folder of the result file */
+    const char *working;
+    const char *temporary;
     char base[BASE_MAX + 1]; /* of the result file's name */
-    char beside[ROOM];       /* folder of the result file */
-    char working[PATH_MAX];
-    char temporary[PATH_MAX];
-} places;
+} places = {.beside = "", .working = "", .temporary = ""};
+
+/* The folders' names, one behind the other, for most are short. */
+static char place_names[ROOM + PATH_MAX];
 
 /* Of the thread whose turn it is. */
 static struct {
@@ -307,11 +310,12 @@ void rkc_save_prepare(void)
     const char *output = rkc_private_output(), *slash = strrchr(output, '/');
     const char *temporary = getenv("TMPDIR");
     snprintf(places.base, sizeof places.base, "%s", slash ? slash + 1 : output);
-    snprintf(places.beside, sizeof places.beside, "%.*s", slash ? (int)(slash - output) : 0,
-             output);
+    snprintf(place_names, ROOM, "%.*s", slash ? (int)(slash - output) : 0, output);
     if (slash == output)
-        strcpy(places.beside, "/.");
-    snprintf(places.working, sizeof places.working, "%s", rkc_private_folder());
-    snprintf(places.temporary, sizeof places.temporary, "%s",
-             temporary && *temporary ? temporary : "/tmp");
+        strcpy(place_names, "/.");
+    char *behind = place_names + strlen(place_names) + 1;
+    snprintf(behind, PATH_MAX, "%s", temporary && *temporary ? temporary : "/tmp");
+    places.beside = place_names;
+    places.temporary = behind;
+    places.working = rkc_private_folder();
 }
