@@ -35,7 +35,7 @@
 #define RKC_IMAGE_ORDER 0x01020304u
 
 enum {
-    RKC_IMAGE_LAYOUT = 5,
+    RKC_IMAGE_LAYOUT = 6,
     RKC_UNIT = 64,
     RKC_IMAGE_BYTES_MAX = 1 << 30,
     RKC_HEADER_SIZE = 4096,
@@ -47,7 +47,7 @@ enum {
     RKC_NAMES_MAX = 8192,
     RKC_NODES_MAX = 65536,
     RKC_COMMS_MAX = 1024,
-    RKC_SIZES_NEAR = 7,
+    RKC_SIZES_NEAR = 5,
     RKC_HIGH_BUCKETS = 12,
 };
 
@@ -74,7 +74,6 @@ struct rkc_block {
     uint64_t bytes; /* this struct included; a multiple of RKC_UNIT */
     uint32_t kind;
     _Atomic uint32_t count; /* nodes in use; 1 for others once they are complete */
-    uint64_t zero[6];
 };
 
 struct rkc_image_header {
@@ -186,6 +185,7 @@ _Static_assert(offsetof(struct rkc_node, hist) % RKC_UNIT == 0, "a visit touches
 
 struct rkc_nodes_block {
     struct rkc_block block;
+    uint64_t zero[6];
     struct rkc_node node[RKC_NODES_PER_BLOCK];
 };
 
@@ -197,11 +197,13 @@ struct rkc_high_block {
     uint64_t full[RKC_HIGH_BUCKETS];
 };
 
+_Static_assert(sizeof(struct rkc_high_block) == 2 * RKC_UNIT, "its block is full");
+
 #define RKC_HIST_FULL (UINT64_C(1) << 16)
 
 struct rkc_index_block {
     struct rkc_block block;
-    uint32_t mask, zero[15];
+    uint32_t mask;
     uint32_t slot[]; /* node units; 0 is free */
 };
 
@@ -235,7 +237,7 @@ struct rkc_traffic {
     _Atomic uint64_t size[RKC_SIZES_NEAR];
 };
 
-_Static_assert(sizeof(struct rkc_traffic) == 3 * RKC_UNIT, "its block is full");
+_Static_assert(sizeof(struct rkc_traffic) == 2 * RKC_UNIT, "its block is full");
 
 struct rkc_sizes {
     struct rkc_block block;
@@ -332,9 +334,11 @@ struct rkc_ring {
     _Atomic uint32_t live; /* 1 while a thread owns it */
     _Atomic uint64_t uses; /* threads that have owned it */
     uint32_t root, zero;
-    uint64_t zeros[3];
+    uint64_t zeros;
     struct rkc_record record[RKC_RING_RECORDS];
 };
+
+_Static_assert(offsetof(struct rkc_ring, record) == RKC_UNIT, "its head is one line");
 
 struct rkc_fact_block {
     struct rkc_block block;

@@ -472,7 +472,8 @@ static void test_damage(void)
     is_int(local_notes(&tree.local, RKC_NOTE_DAMAGED, NULL), 0, "a whole image is not damaged");
 
     struct rkc_node *node = node_of(&tree, "b");
-    const uint32_t saved = node->region, wrong[] = {0, 1, UINT32_MAX, 1u << 30, saved + 1};
+    const uint32_t ring = rkc_image_unit(tree.image.base, tree.thread->ring);
+    const uint32_t saved = node->region, wrong[] = {0, 1, UINT32_MAX, 1u << 30, ring, ring + 1};
     int unseen = 0;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         node->region = wrong[i];

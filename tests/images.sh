@@ -320,6 +320,7 @@ is "$(spooled)" "" "and leave nothing"
 shm 18m
 begin 1 timeout -k 5 60 env LD_PRELOAD="$library" RANKCLOCK_OUTPUT="$work/grown.h5" \
     "$top_builddir/tests/apps/signals" work 8
+wait_for "grep -q 'cannot grow' err" # its threads come one after another
 like "$(cat err)" 'cannot grow beyond .*: going on in memory' "an image may outgrow its file"
 kill -SEGV "$(cat pid.0)"
 wait $background
