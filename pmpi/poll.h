@@ -29,15 +29,16 @@ static inline struct rkc_poll *rkc_poll_begin(enum rkc_mpi_id id, const char *fr
     struct rkc_hot *hot = &rkc_private_hot;
     if (RKC_LIKELY(hot->next_region) || !hot->thread)
         return NULL;
+    uint64_t now = rkc_clock_counter();
     struct rkc_poll *poll = &hot->thread->poll;
     if (!atomic_load_explicit(&poll->armed, memory_order_relaxed) || poll->id != id ||
         poll->node != hot->next || hot->mpi_frame)
         return NULL;
-    poll->begin = rkc_clock_counter();
+    poll->begin = now;
     hot->mpi_frame = frame;
     hot->open = poll->node;
     atomic_signal_fence(memory_order_release);
-    atomic_store_explicit(&poll->block->begin, poll->begin, memory_order_relaxed);
+    atomic_store_explicit(&poll->block->begin, now, memory_order_relaxed);
     return poll;
 }
 
