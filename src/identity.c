@@ -93,6 +93,13 @@ static void read_hydra(char *launch, size_t launch_size, char *group, size_t gro
     }
 }
 
+/* A rank whose parent was killed before it came here. The world that came first is group 0. */
+static void guess_group(char *group, size_t size)
+{
+    if (*variable("HYDI_CONTROL_FD") && *variable("PMI_RANK") && !*variable("PMI_SPAWNED"))
+        snprintf(group, size, "0");
+}
+
 /* `launch`: hydra's, or "". */
 static void read_job(const char *launch)
 {
@@ -140,6 +147,8 @@ void rkc_identity_read(const char *run_id, int command)
     read_command(command);
     char launch[64] = "", group[32] = "";
     read_hydra(launch, sizeof launch, group, sizeof group);
+    if (!launch[0])
+        guess_group(group, sizeof group);
     read_job(launch);
     read_run(run_id, launch, group);
 }

@@ -21,6 +21,7 @@ C_TESTS = \
 	tests/config.t \
 	tests/fork.t \
 	tests/gpu_find.t \
+	tests/identity.t \
 	tests/image.t \
 	tests/neighbors.t \
 	tests/nomem.t \
