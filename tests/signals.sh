@@ -270,11 +270,13 @@ is "$(find /dev/shm -maxdepth 1 -name "rankclock-$RANKCLOCK_RUN_ID*")" "" "and n
 # --- who has saved waits for the others of its node ---
 
 # Rank 1 comes to its signal when rank 0 is seen to wait; else it is the launcher's, which ends the
-# job when rank 0 has ended.
+# job when rank 0 has ended. A shell between the launcher and the ranks does not keep them apart.
+printf '#!/bin/sh\n"$@"\nexit\n' >between
+chmod +x between
 "$CC" -shared -fPIC -O1 -o hold.so "$top_srcdir/tests/hold.c" || bail "cannot compile hold.c"
 rm -f held
 begin 2 late held LD_PRELOAD="$work/hold.so:$library" HOLD_SAVED="$work/run.h5.partial/rank-0.rkci" \
-    HOLD_HELD="$work/held"
+    HOLD_HELD="$work/held" "$work/between"
 # shellcheck disable=SC2046
 kill -TERM $(cat pid.*)
 ended
