@@ -10,6 +10,7 @@
 struct rkc_mpi_comms {
     MPI_Comm shared; /* the program's: collective operations alone */
     MPI_Comm own;    /* a duplicate, once there is one: messages */
+    int rank, size;
 };
 
 extern const struct rkc_carrier rkc_mpi_carrier;

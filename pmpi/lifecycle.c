@@ -62,11 +62,11 @@ static int meet(void)
 static void end_run(void)
 {
     const struct rkc_image_header *header = header_of_run();
-    comms = (struct rkc_mpi_comms){.shared = MPI_COMM_WORLD, .own = MPI_COMM_NULL};
-    others = (struct rkc_link){.carrier = &rkc_mpi_carrier,
-                               .context = &comms,
-                               .rank = atomic_load(&header->rank),
-                               .size = atomic_load(&header->size)};
+    int rank = atomic_load(&header->rank), size = atomic_load(&header->size);
+    comms = (struct rkc_mpi_comms){
+        .shared = MPI_COMM_WORLD, .own = MPI_COMM_NULL, .rank = rank, .size = size};
+    others = (struct rkc_link){
+        .carrier = &rkc_mpi_carrier, .context = &comms, .rank = rank, .size = size};
     int status = meet();
     rkc_private_stop(RKC_STATE_FINALIZED);
     status = rkc_private_finish(&others, status);

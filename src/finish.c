@@ -36,6 +36,8 @@ static const int64_t APART_S = 1;
 /* What all ranks tell as they meet, and of which the largest holds. */
 enum { PACKET_BYTES_WANTED, CAME_NS, CAME_FIRST_NS, LEAVES_NS, MEETING };
 
+_Static_assert((int)MEETING <= (int)RKC_AGREE_MAX, "they are told at once");
+
 static struct {
     int rank;
     int64_t timeout_ns;

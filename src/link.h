@@ -22,17 +22,19 @@ struct rkc_pending {
     void *handle;
 };
 
+enum { RKC_AGREE_MAX = 4, RKC_TELL_MAX = 8 };
+
 /* None of these blocks; each returns 0 or RKC_EMPI. */
 struct rkc_carrier {
     int (*test)(struct rkc_pending *pending, int *done);
 
-    /* Begun by all ranks in the same order. The first makes each of the `n` values the
-     * largest of any rank. */
+    /* Begun by all ranks in the same order. The first makes each of the `n` values, RKC_AGREE_MAX
+     * at most, the largest of any rank; while it is under way nothing else is. */
     int (*agree)(void *context, int64_t *values, int n, struct rkc_pending *pending);
     /* Bytes of every rank to rank 0, rank by rank; `all` is rank 0's alone. */
     int (*gather)(void *context, const void *data, int bytes, void *all,
                   struct rkc_pending *pending);
-    /* Bytes of rank 0 to all. */
+    /* Bytes of rank 0, RKC_TELL_MAX at most, to all. */
     int (*tell)(void *context, void *data, int bytes, struct rkc_pending *pending);
     /* Set our messages apart from the program's; and once that is done. */
     int (*separate)(void *context, struct rkc_pending *pending);

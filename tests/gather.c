@@ -19,6 +19,25 @@ static int agree_on(struct rkc_link *link, int64_t bytes)
     return status == 0 ? rkc_link_wait(link, &gathering.pending) : status;
 }
 
+static void test_agreement(void)
+{
+    struct rkc_link link = link_for(600);
+    struct rkc_pending pending;
+    int64_t values[RKC_AGREE_MAX] = {rank, -rank, rank == 1 ? 9 : 7, -5};
+    char word[RKC_TELL_MAX] = "", what[80];
+    int all[8], wrong = link.carrier->agree(&comm, values, RKC_AGREE_MAX, &pending);
+    wrong |= rkc_link_wait(&link, &pending);
+    wrong |= values[0] != size - 1 || values[1] != 0 || values[2] != (size > 1 ? 9 : 7) ||
+             values[3] != -5;
+    memcpy(word, rank == 0 ? "said by" : "another", sizeof word);
+    wrong |= link.carrier->tell(&comm, word, sizeof word, &pending);
+    wrong |= rkc_link_wait(&link, &pending);
+    gather(wrong | (strcmp(word, "said by") != 0), all);
+    snprintf(what, sizeof what, "%d ranks: all have the largest values, and the word of rank 0", size);
+    if (rank == 0)
+        ok(all_are(all, 0), what);
+}
+
 /* Gather what has been made up, in packets of that size. */
 static int run_local(struct rkc_local *local, int64_t bytes, int rows, struct rkc_sink *sink)
 {
@@ -305,6 +324,7 @@ static void test_absent(void)
 
 static void test(int n, int last)
 {
+    test_agreement();
     test_whole();
     if (n >= 6)
         test_missing();

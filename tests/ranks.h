@@ -330,6 +330,7 @@ static void forget(void)
 
 /* ---- running ---- */
 
+enum { AS_MANY = 1000 };
 static struct rkc_mpi_comms comm; /* of one run: its ranks talk by it */
 static int rank, size;
 
@@ -471,6 +472,8 @@ static void each_size(void (*test)(int n, int last))
         PMPI_Comm_rank(comm.shared, &rank);
         PMPI_Comm_size(comm.shared, &size);
         comm.own = comm.shared;
+        comm.rank = rank;
+        comm.size = n % 2 ? size : AS_MANY; /* by trees */
         test(n, n == world_size);
         if (n < world_size)
             PMPI_Comm_free(&comm.shared);
