@@ -356,7 +356,7 @@ static int add_numbers(struct root *root)
         struct rkc_cursor cursor = part->numbers;
         status = rkc_numbers_merge_mapped(&root->numbers, part->map, part->n_paths, &cursor);
     }
-    return status;
+    return status != 0 ? fail(status) : 0;
 }
 
 /* The rows of the parts first .. first + n - 1, metric by metric. */
@@ -413,7 +413,8 @@ static int write_rows(struct root *root, uint32_t metrics)
     return status;
 }
 
-/* All is there: hand it to the sink, which says itself where it fails. */
+/* All is there: hand it to the sink, which says itself where it fails. It has work with the call
+ * paths while the numbers are added up. */
 static int write_all(struct root *root, const struct rkc_job *job, char text[RKC_SINK_TEXT_MAX])
 {
     struct rkc_sink *sink = root->sink;
@@ -422,6 +423,10 @@ static int write_all(struct root *root, const struct rkc_job *job, char text[RKC
     int status = sink->ops->job(sink, job);
     if (status == 0)
         status = sink->ops->profile(sink, &root->merged);
+    sink_did(root, begin_ns, status);
+    if (status == 0)
+        status = add_numbers(root);
+    begin_ns = rkc_clock_monotonic_ns();
     if (status == 0)
         status = sink->ops->numbers(sink, &root->numbers);
     sink_did(root, begin_ns, status);
@@ -447,14 +452,12 @@ static void free_root(struct root *root)
     free(root->peers);
 }
 
-/* Understand all packets, or say that they are to be sent in another way. */
+/* Understand what all packets are about, or say that they are to be sent in another way. */
 static int read_packets(struct root *root, int *again)
 {
     if (!root->sink)
         return RKC_EWRITER;
     int status = take_packets(root, again);
-    if (status == 0 && !*again)
-        status = add_numbers(root);
     return status != 0 ? fail(status) : 0;
 }
 
