@@ -170,39 +170,66 @@ static int merge_stat(struct rkc_cursor *cursor, struct rkc_stat *into)
 }
 
 /* The same for a value of one rank. */
-static int merge_single(struct rkc_cursor *cursor, int one_rank, int32_t rank,
-                        struct rkc_stat *into)
+static int merge_single(struct rkc_cursor *cursor, struct rkc_stat *into)
 {
-    struct rkc_stat stat;
     int64_t value = (int64_t)rkc_cursor_u64(cursor);
-    if (!one_rank)
-        rank = (int32_t)rkc_cursor_u32(cursor);
+    int32_t rank = (int32_t)rkc_cursor_u32(cursor);
     if (cursor->failed || rank < 0)
         return 0;
-    rkc_stat_set(&stat, value, rank);
-    rkc_stat_merge(into, &stat);
+    rkc_stat_add(into, value, rank);
     return 1;
 }
 
-/* Add one path's entry as packed; 0 where it is none. */
-static int merge_entry(struct rkc_cursor *cursor, struct rkc_stat *stats,
-                       struct rkc_path_hist *hist)
-{
-    uint32_t have = rkc_cursor_u32(cursor), single = rkc_cursor_u32(cursor);
-    int one_rank = single == ONE_RANK;
-    int32_t rank = one_rank ? (int32_t)rkc_cursor_u32(cursor) : 0;
-    if (one_rank)
-        single = have;
-    if (have & ~(uint32_t)ALL_METRICS || single & ~have)
-        return 0;
-    for (unsigned metric = 0; metric < RKC_METRICS; metric++) {
-        if (!(have >> metric & 1))
-            continue;
-        if (single >> metric & 1 ? !merge_single(cursor, one_rank, rank, &stats[metric])
-                                 : !merge_stat(cursor, &stats[metric]))
-            return 0;
-    }
+/* What a path's entry begins with. */
+struct entry {
+    uint32_t have, single;
+    int32_t rank;       /* whose it is, where it is one rank's; then its values, not aligned */
+    const char *values; /* else NULL: statistics follow */
+};
 
+/* Take it; 0 where it is none. */
+static int take_entry(struct rkc_cursor *cursor, struct entry *entry)
+{
+    *entry = (struct entry){.have = rkc_cursor_u32(cursor)};
+    entry->single = rkc_cursor_u32(cursor);
+    if (cursor->failed || entry->have & ~(uint32_t)ALL_METRICS)
+        return 0;
+    if (entry->single != ONE_RANK)
+        return (entry->single & ~entry->have) == 0;
+    entry->rank = (int32_t)rkc_cursor_u32(cursor);
+    entry->values = rkc_cursor_take(cursor, (size_t)__builtin_popcount(entry->have) *
+                                                sizeof(int64_t));
+    return entry->values && entry->rank >= 0;
+}
+
+static int64_t value_at(const char *values)
+{
+    int64_t value;
+    memcpy(&value, values, sizeof value);
+    return value;
+}
+
+/* Add the entry's metrics; 0 where they are none. */
+static int merge_metrics(struct rkc_cursor *cursor, const struct entry *entry,
+                         struct rkc_stat *stats)
+{
+    const char *at = entry->values;
+    for (uint32_t left = entry->have; left; left &= left - 1) {
+        unsigned metric = (unsigned)__builtin_ctz(left);
+        if (at) {
+            rkc_stat_add(&stats[metric], value_at(at), entry->rank);
+            at += sizeof(int64_t);
+        } else if (entry->single >> metric & 1 ? !merge_single(cursor, &stats[metric])
+                                               : !merge_stat(cursor, &stats[metric])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Add the histograms behind them. */
+static int merge_hist(struct rkc_cursor *cursor, struct rkc_path_hist *hist)
+{
     rkc_u128 sumsq;
     const void *taken = rkc_cursor_take(cursor, sizeof sumsq);
     if (!taken)
@@ -221,6 +248,15 @@ static int merge_entry(struct rkc_cursor *cursor, struct rkc_stat *stats,
         else
             return 0;
     }
+}
+
+/* Add one path's entry as packed; 0 where it is none. */
+static int merge_entry(struct rkc_cursor *cursor, struct rkc_stat *stats,
+                       struct rkc_path_hist *hist)
+{
+    struct entry entry;
+    return take_entry(cursor, &entry) && merge_metrics(cursor, &entry, stats) &&
+           merge_hist(cursor, hist);
 }
 
 /* Entries that follow a window, to be taken one by one. */
@@ -280,6 +316,37 @@ int rkc_numbers_merge_mapped(struct rkc_numbers *into, const uint32_t *map, uint
     return merge_entries(entries, map, into);
 }
 
+/* Add a value to that of a row, which may have none yet. */
+static void add_to_row(int64_t *to, int64_t value)
+{
+    if (__builtin_add_overflow(*to == RKC_ABSENT ? 0 : *to, value, to))
+        *to = INT64_MAX;
+}
+
+/* Add an entry's metrics to a row, whose first value of the path is `to`. */
+static int take_metrics(struct rkc_cursor *cursor, uint32_t metrics, size_t stride, int64_t *to)
+{
+    struct entry entry;
+    struct rkc_stat stats[RKC_METRICS];
+    if (!take_entry(cursor, &entry))
+        return 0;
+    if (!entry.values) {
+        memset(stats, 0, sizeof stats);
+        if (!merge_metrics(cursor, &entry, stats))
+            return 0;
+    }
+    const char *at = entry.values;
+    for (uint32_t left = entry.have; left; left &= left - 1) {
+        unsigned metric = (unsigned)__builtin_ctz(left);
+        uint32_t before = metrics & ((UINT32_C(1) << metric) - 1);
+        if (metrics >> metric & 1)
+            add_to_row(to + (unsigned)__builtin_popcount(before) * stride,
+                       at ? value_at(at) : (int64_t)stats[metric].sum);
+        at += at ? sizeof(int64_t) : 0;
+    }
+    return 1;
+}
+
 int rkc_numbers_take_row(struct rkc_cursor *cursor, const uint32_t *map, uint32_t n,
                          uint32_t metrics, uint32_t n_paths, size_t stride, int64_t *values)
 {
@@ -288,20 +355,11 @@ int rkc_numbers_take_row(struct rkc_cursor *cursor, const uint32_t *map, uint32_
         return RKC_EFORMAT;
     struct rkc_path_hist hist = {0}; /* not wanted */
     while (entries.left > 0) {
-        struct rkc_stat stats[RKC_METRICS] = {0};
         uint32_t path;
         if (take_path_number(&entries, &path) != 0 || map[path] >= n_paths ||
-            !merge_entry(cursor, stats, &hist))
+            !take_metrics(cursor, metrics, stride, values + map[path]) ||
+            !merge_hist(cursor, &hist))
             return RKC_EFORMAT;
-        int64_t *to = values + map[path];
-        for (unsigned metric = 0; metric < RKC_METRICS; metric++) {
-            if (!(metrics >> metric & 1))
-                continue;
-            int64_t sum = (int64_t)stats[metric].sum, before = *to == RKC_ABSENT ? 0 : *to;
-            if (stats[metric].ranks != 0 && __builtin_add_overflow(before, sum, to))
-                *to = INT64_MAX;
-            to += stride;
-        }
     }
     return 0;
 }

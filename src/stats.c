@@ -28,18 +28,42 @@ rkc_u128 rkc_u128_add(rkc_u128 a, rkc_u128 b)
     return sum < a ? ~(rkc_u128)0 : sum;
 }
 
-void rkc_stat_set(struct rkc_stat *stat, int64_t value, int32_t rank)
+static rkc_u128 square(int64_t value)
 {
     uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    return (rkc_u128)magnitude * magnitude;
+}
+
+void rkc_stat_set(struct rkc_stat *stat, int64_t value, int32_t rank)
+{
     *stat = (struct rkc_stat){
         .sum = value,
-        .sumsq = (rkc_u128)magnitude * magnitude,
+        .sumsq = square(value),
         .min = value,
         .max = value,
         .min_rank = rank,
         .max_rank = rank,
         .ranks = 1,
     };
+}
+
+void rkc_stat_add(struct rkc_stat *into, int64_t value, int32_t rank)
+{
+    if (into->ranks == 0) {
+        rkc_stat_set(into, value, rank);
+        return;
+    }
+    into->sum = (rkc_i128)((rkc_u128)into->sum + (rkc_u128)(rkc_i128)value);
+    into->sumsq = rkc_u128_add(into->sumsq, square(value));
+    into->ranks = (int64_t)((uint64_t)into->ranks + 1);
+    if (value < into->min || (value == into->min && rank < into->min_rank)) {
+        into->min = value;
+        into->min_rank = rank;
+    }
+    if (value > into->max || (value == into->max && rank < into->max_rank)) {
+        into->max = value;
+        into->max_rank = rank;
+    }
 }
 
 void rkc_stat_merge(struct rkc_stat *into, const struct rkc_stat *from)

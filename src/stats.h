@@ -61,6 +61,9 @@ struct rkc_stat {
 /* The statistic of one rank alone. */
 void rkc_stat_set(struct rkc_stat *stat, int64_t value, int32_t rank);
 
+/* Add one rank, as merging what rkc_stat_set makes of it does. */
+void rkc_stat_add(struct rkc_stat *into, int64_t value, int32_t rank);
+
 /* Add the ranks of `from` to those of `into`. Commutative and associative. */
 void rkc_stat_merge(struct rkc_stat *into, const struct rkc_stat *from);
 

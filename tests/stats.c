@@ -3,6 +3,8 @@
 
 #include "stats.h"
 
+#include <string.h>
+
 #include "tap.h"
 
 static void buckets_of_time(void)
@@ -77,6 +79,21 @@ static void merging(void)
     ok(ba.min_rank == 1 && ba.max_rank == 1, "whichever came first");
 }
 
+static void adding(void)
+{
+    const int64_t values[] = {3, INT64_MIN, 7, 7, -1, INT64_MAX, 0, INT64_MIN, INT64_MAX};
+    const int32_t ranks[] = {9, 4, 2, 1, 8, 5, 0, 3, 6};
+    struct rkc_stat added = {0}, merged = {0};
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
+        struct rkc_stat one = stat_of(values[i], ranks[i]);
+        rkc_stat_add(&added, values[i], ranks[i]);
+        rkc_stat_merge(&merged, &one);
+        wrong += memcmp(&added, &merged, sizeof added) != 0;
+    }
+    is_int(wrong, 0, "adding a value is merging the statistic of it alone");
+}
+
 static void limits(void)
 {
     struct rkc_stat sum = {0}, huge = stat_of(INT64_MAX, 0), low = stat_of(INT64_MIN, 1);
@@ -142,6 +159,7 @@ int main(void)
     buckets_of_time();
     buckets_of_size();
     merging();
+    adding();
     limits();
     percentiles();
     return done_testing();
