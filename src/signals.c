@@ -99,6 +99,14 @@ static int has_sanitizer(void)
     return __sanitizer_set_death_callback != NULL;
 }
 
+extern void __tsan_init(void) __attribute__((weak));
+
+/* The thread sanitizer hands a signal to its handler later, or loses it. */
+static int are_signals_late(void)
+{
+    return __tsan_init != NULL;
+}
+
 /* Whether a disposition is the default or MPI's own. */
 static int is_free(const struct one *one, const struct sigaction *now)
 {
@@ -279,7 +287,7 @@ void rkc_private_signals_take(int n_local)
     rkc_node_page_join(image, n_local);
     for (int i = 0; i < ONES; i++) {
         find_mpis(&ones[i]);
-        if (ones[i].kind == ENDS)
+        if (ones[i].kind == ENDS && !are_signals_late())
             take(&ones[i]);
     }
     take_snapshot();
