@@ -345,13 +345,16 @@ static int check_rest(const struct places *places, const struct job *job)
     struct rkc_image_header header;
     int bad = 0;
     list_folder(places->spool, "", &left);
-    for (int i = 0; i < left.n && !bad; i++)
-        if (read_header(left.name[i], &header) || !has_ending(left.name[i], ".rkci"))
+    for (int i = 0; i < left.n && !bad; i++) {
+        /* A page that not all ranks had come to: whoever would remove it was killed, too. */
+        int is_known = job->all_were_hit && has_ending(left.name[i], ".node");
+        if (!is_known && (read_header(left.name[i], &header) || !has_ending(left.name[i], ".rkci")))
             bad = image_fault("%s is left", left.name[i]);
+    }
     DIR *dir = opendir(places->out);
     for (struct dirent *entry; dir && !bad && (entry = readdir(dir));) {
         const char *name = entry->d_name;
-        /* What a writer was killed over: whoever would remove it was killed, too. */
+        /* What a writer was killed over. */
         int is_known = job->all_were_hit && name[0] == '.' && has_ending(name, ".tmp");
         if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strncmp(name, "run.", 4) != 0 &&
             !is_known)
