@@ -470,6 +470,15 @@ static int write_packets(struct root *root, struct rkc_job *job, int rows,
 
 /* ---- the whole ---- */
 
+/* Most programs have the same call paths on all ranks: rank 0's are what the writer can begin with
+ * while all packets are under way. Returns the sink, or NULL when it has failed. */
+static struct rkc_sink *plan(struct rkc_sink *sink, const struct rkc_local *local)
+{
+    if (!sink || !local || !sink->ops->plan)
+        return sink;
+    return sink->ops->plan(sink, local->paths.n_paths, local->metrics) == 0 ? sink : NULL;
+}
+
 /* Rank 0's number to all. */
 static int tell(const struct rkc_link *link, struct rkc_gather *gather, int32_t *number,
                 int64_t deadline_ns)
@@ -511,6 +520,8 @@ int rkc_gather(const struct rkc_link *link, struct rkc_gather *gather, struct rk
                int *again)
 {
     struct rkc_job none;
+    if (link->rank == 0)
+        sink = plan(sink, local);
     fill_packet(gather, local);
     int status = send_packets(link, gather);
     if (status == 0 && link->rank == 0) {

@@ -155,6 +155,31 @@ static void test_round_trip(void)
     rkc_reader_close(reader);
 }
 
+/* Whether the plan was right, or of fewer or more call paths or metrics, makes no difference. */
+static void test_planned(void)
+{
+    struct synthetic run = synthetic_run(4, SYNTHETIC_PATHS);
+    uint32_t metrics = synthetic_metrics(&run);
+    const uint32_t plans[][2] = {{SYNTHETIC_PATHS, metrics},
+                                 {SYNTHETIC_PATHS - 1, metrics},
+                                 {SYNTHETIC_PATHS + 1, metrics},
+                                 {SYNTHETIC_PATHS, RKC_ALL_METRICS},
+                                 {SYNTHETIC_PATHS, metrics & ~(metrics & -metrics)},
+                                 {UINT32_MAX, metrics}};
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+        run.planned_paths = plans[i][0];
+        run.planned_metrics = plans[i][1];
+        struct rkc_reader *reader = round_trip(&run, "planned.h5");
+        if (!reader)
+            continue;
+        test_tables(reader);
+        test_profile(reader);
+        is_int(wrong_rows(reader, &run, 1), 0, "each rank's values are read back");
+        rkc_reader_close(reader);
+    }
+    empty_folder();
+}
+
 static void test_partial(void)
 {
     struct synthetic run = synthetic_run(6, SYNTHETIC_PATHS);
@@ -422,6 +447,7 @@ int main(void)
     if (!mkdtemp(folder))
         return 1;
     test_round_trip();
+    test_planned();
     test_partial();
     test_pieces();
     test_many_ranks();

@@ -86,7 +86,8 @@ int main(int argc, char **argv)
     }
     char text[RKC_SINK_TEXT_MAX] = "";
     static const struct rkc_sink_ops stdout_ops = {send_job,  send_profile, send_numbers,
-                                                   send_rows, send_finish,  close_stdout};
+                                                   send_rows, send_finish,  close_stdout,
+                                                   NULL};
     struct stdout_sink to_stdout = {.sink.ops = &stdout_ops};
     struct rkc_sink *sink = &to_stdout.sink;
     int to_file = strcmp(argv[1], "-") != 0;

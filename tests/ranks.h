@@ -319,7 +319,8 @@ static void keep_close(struct rkc_sink *sink)
 }
 
 static const struct rkc_sink_ops keep_ops = {keep_job,  keep_profile, keep_numbers,
-                                             keep_rows, keep_finish,  keep_close};
+                                             keep_rows, keep_finish,  keep_close,
+                                             NULL};
 
 static void forget(void)
 {

@@ -57,6 +57,17 @@ static void openings(void)
     rkc_buffer_free(&buffer);
 }
 
+static void plans(void)
+{
+    struct rkc_buffer buffer = {0};
+    is_int(rkc_stream_plan(&buffer, 403, 5), 0, "a plan is streamed");
+    struct rkc_cursor cursor = body(&buffer, RKC_FRAME_PLAN, "in a frame of its kind");
+    is_int(rkc_cursor_u32(&cursor), 403, "with the number of call paths");
+    is_int(rkc_cursor_u32(&cursor), 5, "and the metrics");
+    ok(cursor.at == cursor.end, "and nothing else");
+    rkc_buffer_free(&buffer);
+}
+
 /* What the tests of every kind have in common: each shorter body is refused, so is a longer one. */
 static void cut_short(struct rkc_cursor whole, int (*take)(struct rkc_cursor *), const char *what)
 {
@@ -309,6 +320,7 @@ int main(void)
 {
     facts();
     openings();
+    plans();
     jobs();
     profiles();
     rows();

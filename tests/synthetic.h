@@ -26,6 +26,7 @@ struct synthetic {
     uint32_t paths_in_window;      /* of one call of `numbers` */
     uint32_t row_metrics;          /* of those that there are */
     int with_gpu;                  /* "compute" is a GPU region; two ranks of a node share a device */
+    uint32_t planned_paths, planned_metrics; /* none: no plan */
     int32_t first_missing;         /* ranks from this one on are missing; -1: none */
     enum rkc_file_status status;
 };
@@ -464,6 +465,8 @@ static inline int synthetic_send(const struct synthetic *run, struct rkc_sink *s
     synthetic_rank(run, 0, values);
     synthetic_job(run, values[SYNTHETIC_RUN][RKC_METRIC_INCLUSIVE], &job);
     int status = synthetic_profile(run, &profile);
+    if (!status && run->planned_paths)
+        status = sink->ops->plan(sink, run->planned_paths, run->planned_metrics);
     if (!status)
         status = sink->ops->job(sink, &job);
     if (!status)

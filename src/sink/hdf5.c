@@ -14,7 +14,7 @@
 #include "sink/publish.h"
 
 /* What comes next. */
-enum stage { AT_JOB, AT_PROFILE, AT_NUMBERS, AT_ROWS, AT_END };
+enum stage { AT_PLAN, AT_JOB, AT_PROFILE, AT_NUMBERS, AT_ROWS, AT_END };
 
 enum { NOTES_OWN = 3 };
 
@@ -43,10 +43,21 @@ static int enter(struct hdf5_sink *sink, enum stage first, enum stage last, enum
     return 0;
 }
 
+static int take_plan(struct rkc_sink *base, uint32_t n_paths, uint32_t metrics)
+{
+    struct hdf5_sink *sink = (struct hdf5_sink *)base;
+    int64_t begin_ns = rkc_clock_monotonic_ns();
+    int status = enter(sink, AT_PLAN, AT_PLAN, AT_JOB);
+    if (!status)
+        status = rkc_h5_numbers_plan(&sink->h5, &sink->numbers, n_paths, metrics);
+    sink->write_ns += rkc_clock_monotonic_ns() - begin_ns;
+    return status;
+}
+
 static int take_job(struct rkc_sink *base, const struct rkc_job *job)
 {
     struct hdf5_sink *sink = (struct hdf5_sink *)base;
-    int status = enter(sink, AT_JOB, AT_JOB, AT_PROFILE);
+    int status = enter(sink, AT_PLAN, AT_JOB, AT_PROFILE);
     if (status)
         return status;
     struct rkc_job *copy = &sink->job;
@@ -233,7 +244,8 @@ int rkc_sink_hdf5_open(const char *output, unsigned mode, struct rkc_sink **sink
                        char text[RKC_SINK_TEXT_MAX])
 {
     static const struct rkc_sink_ops ops = {take_job,  take_profile, take_numbers,
-                                            take_rows, finish,       close_sink};
+                                            take_rows, finish,       close_sink,
+                                            take_plan};
     struct hdf5_sink *new = calloc(1, sizeof *new);
     char *name = strdup(output);
     int status = RKC_ENOMEM;

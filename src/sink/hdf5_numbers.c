@@ -18,28 +18,6 @@ static const struct {
 #undef STAT
 };
 
-int rkc_h5_numbers_begin(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
-                         const struct rkc_profile *profile, uint32_t metrics)
-{
-    memset(numbers, 0, sizeof *numbers);
-    numbers->metrics = metrics & RKC_ALL_METRICS;
-    numbers->n_paths = profile->n_paths;
-    numbers->regions = calloc((size_t)profile->n_paths + 1, sizeof *numbers->regions);
-    numbers->is_mpi = calloc((size_t)profile->n_paths + 1, sizeof *numbers->is_mpi);
-    if (!numbers->regions || !numbers->is_mpi)
-        return rkc_h5_refuse(h5, RKC_ENOMEM, "out of memory");
-    for (uint32_t i = 0; i < profile->n_paths; i++) {
-        uint32_t region = profile->paths[i].region;
-        if (region >= profile->n_regions)
-            return rkc_h5_refuse(h5, RKC_EARG, "a call path names no region");
-        numbers->regions[i] = region;
-        numbers->is_mpi[i] = profile->regions[region].kind == RKC_REGION_MPI;
-    }
-    numbers->mpi = rkc_h5_group(h5, h5->file, "mpi", "what MPI moved, and how long ranks waited");
-    int status = numbers->mpi < 0 ? RKC_EIO : rkc_h5_put_waits(h5, profile);
-    return status ? status : rkc_h5_transfers_begin(h5, &numbers->transfers, profile);
-}
-
 static int create_metric(struct rkc_h5 *h5, hid_t parent, const struct rkc_h5_metric *metric,
                          uint32_t n_paths, hid_t ids[RKC_PROFILE_STATS])
 {
@@ -286,6 +264,66 @@ static void close_groups(struct rkc_h5_numbers *numbers)
     if (numbers->mpi > 0)
         H5Gclose(numbers->mpi);
     numbers->profile = numbers->mpi = 0;
+}
+
+/* ---- the datasets before the numbers ---- */
+
+/* More than these are made one metric after the other: what is open takes memory. */
+enum { PLANNED_PATHS = 4096 };
+
+int rkc_h5_numbers_plan(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers, uint32_t n_paths,
+                        uint32_t metrics)
+{
+    if (n_paths == 0 || n_paths > PLANNED_PATHS)
+        return 0;
+    numbers->n_paths = n_paths;
+    numbers->metrics = metrics & RKC_ALL_METRICS;
+    int status = create_profile(h5, numbers);
+    for (int i = 0; i < RKC_METRICS && !status; i++)
+        if (numbers->metrics >> i & 1)
+            status = create_metric(h5, numbers->profile, &rkc_h5_metrics[i], n_paths,
+                                   numbers->stats[i]);
+    return status;
+}
+
+static int is_planned(const struct rkc_h5_numbers *numbers, uint32_t n_paths, uint32_t metrics)
+{
+    return !numbers->profile ||
+           (numbers->n_paths == n_paths && numbers->metrics == (metrics & RKC_ALL_METRICS));
+}
+
+/* The run is another one than planned. */
+static int forget_plan(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers)
+{
+    int status = close_datasets(h5, numbers);
+    close_groups(numbers);
+    if (!status && H5Ldelete(h5->file, "profile", H5P_DEFAULT) < 0)
+        status = rkc_h5_refuse(h5, RKC_EIO, "HDF5 cannot remove what was planned");
+    return status;
+}
+
+int rkc_h5_numbers_begin(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
+                         const struct rkc_profile *profile, uint32_t metrics)
+{
+    int status = is_planned(numbers, profile->n_paths, metrics) ? 0 : forget_plan(h5, numbers);
+    if (status)
+        return status;
+    numbers->metrics = metrics & RKC_ALL_METRICS;
+    numbers->n_paths = profile->n_paths;
+    numbers->regions = calloc((size_t)profile->n_paths + 1, sizeof *numbers->regions);
+    numbers->is_mpi = calloc((size_t)profile->n_paths + 1, sizeof *numbers->is_mpi);
+    if (!numbers->regions || !numbers->is_mpi)
+        return rkc_h5_refuse(h5, RKC_ENOMEM, "out of memory");
+    for (uint32_t i = 0; i < profile->n_paths; i++) {
+        uint32_t region = profile->paths[i].region;
+        if (region >= profile->n_regions)
+            return rkc_h5_refuse(h5, RKC_EARG, "a call path names no region");
+        numbers->regions[i] = region;
+        numbers->is_mpi[i] = profile->regions[region].kind == RKC_REGION_MPI;
+    }
+    numbers->mpi = rkc_h5_group(h5, h5->file, "mpi", "what MPI moved, and how long ranks waited");
+    status = numbers->mpi < 0 ? RKC_EIO : rkc_h5_put_waits(h5, profile);
+    return status ? status : rkc_h5_transfers_begin(h5, &numbers->transfers, profile);
 }
 
 /* The datasets of no call path at all. */

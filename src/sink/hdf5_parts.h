@@ -69,6 +69,9 @@ struct rkc_h5_numbers {
     int32_t saturated_rank;
 };
 
+/* Makes the datasets of so many call paths, which `begin` takes if they are right. */
+int rkc_h5_numbers_plan(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers, uint32_t n_paths,
+                        uint32_t metrics);
 int rkc_h5_numbers_begin(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,
                          const struct rkc_profile *profile, uint32_t metrics);
 int rkc_h5_numbers_add(struct rkc_h5 *h5, struct rkc_h5_numbers *numbers,

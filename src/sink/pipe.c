@@ -171,6 +171,12 @@ static int send_buffer(struct pipe_sink *pipe, int status)
     return 0;
 }
 
+static int send_plan(struct rkc_sink *sink, uint32_t n_paths, uint32_t metrics)
+{
+    struct pipe_sink *pipe = pipe_of(sink);
+    return send_buffer(pipe, rkc_stream_plan(&pipe->buffer, n_paths, metrics));
+}
+
 static int send_job(struct rkc_sink *sink, const struct rkc_job *job)
 {
     struct pipe_sink *pipe = pipe_of(sink);
@@ -241,6 +247,7 @@ static const struct rkc_sink_ops pipe_ops = {
     .rows = send_rows,
     .finish = finish,
     .close = close_pipe,
+    .plan = send_plan,
 };
 
 void rkc_sink_pipe_set_deadline(struct rkc_sink *sink, int64_t deadline_ns)

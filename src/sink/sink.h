@@ -1,6 +1,6 @@
 /* sink.h - what a profile is written to: a pipe to the writer process, or an HDF5 file.
  *
- * A run is handed over in this order: job, profile (the call paths and notes), numbers
+ * A run is handed over in this order: a plan or none, job, profile (the call paths and notes), numbers
  * (any number of windows that cover all call paths), rows (blocks of ranks, rising),
  * finish. Without a successful finish nothing is published.
  */
@@ -115,6 +115,9 @@ struct rkc_sink_ops {
                   const struct rkc_rank_range *missing, uint32_t n_missing,
                   char text[RKC_SINK_TEXT_MAX]);
     void (*close)(struct rkc_sink *sink);
+    /* Before the job, or NULL: how many call paths and which metrics the profile will most likely
+     * have, so that work can begin. */
+    int (*plan)(struct rkc_sink *sink, uint32_t n_paths, uint32_t metrics);
 };
 
 struct rkc_sink {

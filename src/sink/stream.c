@@ -52,6 +52,14 @@ int rkc_stream_open(struct rkc_buffer *buffer, unsigned mode, const char *output
     return end_frame(buffer, begin);
 }
 
+int rkc_stream_plan(struct rkc_buffer *buffer, uint32_t n_paths, uint32_t metrics)
+{
+    size_t begin = begin_frame(buffer, RKC_FRAME_PLAN);
+    rkc_buffer_add_u32(buffer, n_paths);
+    rkc_buffer_add_u32(buffer, metrics);
+    return end_frame(buffer, begin);
+}
+
 int rkc_stream_job(struct rkc_buffer *buffer, const struct rkc_job *job)
 {
     if (job->n_facts > FACTS_MAX)

@@ -23,6 +23,7 @@ enum rkc_frame_kind {
                            struct rkc_rank_device of those that have some, then struct
                            rkc_rank_peer, values */
     RKC_FRAME_FINISH,   /* u32 status, ranges */
+    RKC_FRAME_PLAN,     /* u32 n_paths, u32 metrics */
 };
 
 enum { RKC_FRAME_MAX = 1 << 30 };
@@ -37,6 +38,7 @@ struct rkc_frame {
 /* Append a whole frame to `buffer`; 0, RKC_ENOMEM, or RKC_EOVERFLOW with the buffer as it
  * was when the body would be longer than RKC_FRAME_MAX. */
 int rkc_stream_open(struct rkc_buffer *buffer, unsigned mode, const char *output);
+int rkc_stream_plan(struct rkc_buffer *buffer, uint32_t n_paths, uint32_t metrics);
 int rkc_stream_job(struct rkc_buffer *buffer, const struct rkc_job *job);
 int rkc_stream_profile(struct rkc_buffer *buffer, const struct rkc_profile *profile);
 int rkc_stream_numbers(struct rkc_buffer *buffer, const struct rkc_numbers *numbers);

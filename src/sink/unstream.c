@@ -107,6 +107,15 @@ static int take_open(struct reading *reading, struct rkc_cursor *cursor)
     return status;
 }
 
+static int take_plan(struct reading *reading, struct rkc_cursor *cursor)
+{
+    uint32_t n_paths = rkc_cursor_u32(cursor), metrics = rkc_cursor_u32(cursor);
+    if (cursor->failed || cursor->at != cursor->end || (metrics & ~RKC_ALL_METRICS))
+        return damaged(reading, RKC_EFORMAT);
+    struct rkc_sink *sink = *reading->sink;
+    return sink->ops->plan ? handed(reading, sink->ops->plan(sink, n_paths, metrics)) : 0;
+}
+
 static int take_job(struct reading *reading, struct rkc_cursor *cursor)
 {
     struct rkc_job job;
@@ -184,6 +193,8 @@ static int take_frame(struct reading *reading)
     switch (frame.kind) {
     case RKC_FRAME_OPEN:
         return take_open(reading, &cursor);
+    case RKC_FRAME_PLAN:
+        return take_plan(reading, &cursor);
     case RKC_FRAME_JOB:
         return take_job(reading, &cursor);
     case RKC_FRAME_PROFILE:
