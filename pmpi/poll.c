@@ -9,6 +9,44 @@
 
 #include "mpi_blocks.h"
 
+static uint64_t value(const _Atomic uint64_t *at)
+{
+    return atomic_load_explicit(at, memory_order_relaxed);
+}
+
+static void set(_Atomic uint64_t *at, uint64_t value)
+{
+    atomic_store_explicit(at, value, memory_order_relaxed);
+}
+
+/* One visit; it is folded once its bucket has it. */
+static inline void fold(struct rkc_polls *polls, uint64_t ticks, double rate)
+{
+    unsigned bucket = rkc_time_bucket_scaled((double)(int64_t)ticks * rate);
+    rkc_u128 square = (rkc_u128)value(&polls->square_high) << 64 | value(&polls->square_low);
+    square += (rkc_u128)ticks * ticks;
+    set(&polls->square_low, (uint64_t)square);
+    set(&polls->square_high, (uint64_t)(square >> 64));
+    set(&polls->ticks, value(&polls->ticks) + ticks);
+    if (ticks < value(&polls->min))
+        set(&polls->min, ticks);
+    if (ticks > value(&polls->max))
+        set(&polls->max, ticks);
+    atomic_signal_fence(memory_order_release);
+    set(&polls->hist[bucket], value(&polls->hist[bucket]) + 1);
+}
+
+RKC_POLLS void rkc_poll_fold(struct rkc_polls *polls, double rate)
+{
+    uint64_t visits = value(&polls->visits);
+    while (polls->folded < visits) {
+        uint64_t ticks = value(&polls->pending[polls->folded % RKC_POLLS_PENDING]);
+        fold(polls, ticks, rate);
+        atomic_signal_fence(memory_order_release);
+        polls->folded++;
+    }
+}
+
 void rkc_poll_hit(struct rkc_poll *poll, struct rkc_mpi_call *call)
 {
     struct rkc_hot *hot = &rkc_private_hot;
@@ -44,7 +82,7 @@ void rkc_poll_again(const struct rkc_mpi_call *call, enum rkc_mpi_id id, int cam
     poll->next = rkc_mpi_functions[id].next;
     poll->rate = rkc_private_ns_per_tick();
     hot->next_region = 0;
-    atomic_store(&poll->armed, 1);
+    atomic_store(&poll->armed, 1 + (uint32_t)id);
     if (!rkc_hot_ready())
         atomic_store(&poll->armed, 0);
 }

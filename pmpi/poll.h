@@ -23,15 +23,19 @@
 
 #include "call.h"
 
+/* What a loop runs through lies together; a function of its own would lie on a page of its own. */
+#define RKC_POLLS __attribute__((section("rkc_polls")))
+#define RKC_POLL_INLINE __attribute__((always_inline)) static inline
+
 /* The loop that the calling thread is in, if it is one of calls of `id`; else NULL. */
-static inline struct rkc_poll *rkc_poll_begin(enum rkc_mpi_id id, const char *frame)
+RKC_POLL_INLINE struct rkc_poll *rkc_poll_begin(enum rkc_mpi_id id, const char *frame)
 {
     struct rkc_hot *hot = &rkc_private_hot;
     if (RKC_LIKELY(hot->next_region) || !hot->thread)
         return NULL;
     uint64_t now = rkc_clock_counter();
     struct rkc_poll *poll = &hot->thread->poll;
-    if (!atomic_load_explicit(&poll->armed, memory_order_relaxed) || poll->id != id ||
+    if (atomic_load_explicit(&poll->armed, memory_order_relaxed) != 1 + (uint32_t)id ||
         poll->node != hot->next || hot->mpi_frame)
         return NULL;
     poll->begin = now;
@@ -45,41 +49,25 @@ static inline struct rkc_poll *rkc_poll_begin(enum rkc_mpi_id id, const char *fr
 /* With the type of PMPI_NAME. */
 #define RKC_POLL_NEXT(poll, name) ((__typeof__(&PMPI_##name))(poll)->next)
 
-static inline void rkc_poll_add(_Atomic uint64_t *counter, uint64_t n)
-{
-    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
-                          memory_order_relaxed);
-}
-
-/* Add a visit; it counts from its bucket on. */
-static inline void rkc_poll_book(struct rkc_polls *polls, uint64_t ticks, double rate)
-{
-    unsigned bucket = rkc_time_bucket_scaled((double)(int64_t)ticks * rate);
-    rkc_u128 square = (rkc_u128)ticks * ticks;
-    uint64_t low =
-        atomic_load_explicit(&polls->square_low, memory_order_relaxed) + (uint64_t)square;
-    if (RKC_UNLIKELY(ticks < atomic_load_explicit(&polls->min, memory_order_relaxed)))
-        atomic_store_explicit(&polls->min, ticks, memory_order_relaxed);
-    if (RKC_UNLIKELY(ticks > atomic_load_explicit(&polls->max, memory_order_relaxed)))
-        atomic_store_explicit(&polls->max, ticks, memory_order_relaxed);
-    rkc_poll_add(&polls->ticks, ticks);
-    rkc_poll_add(&polls->square_high, (uint64_t)(square >> 64) + (low < (uint64_t)square));
-    atomic_store_explicit(&polls->square_low, low, memory_order_relaxed);
-    atomic_store_explicit(&polls->begin, RKC_NO_BEGIN, memory_order_relaxed);
-    atomic_signal_fence(memory_order_release);
-    rkc_poll_add(&polls->hist[bucket], 1);
-}
+/* Bring the pending visits into the sums. */
+void rkc_poll_fold(struct rkc_polls *polls, double rate);
 
 /* Whether that was one more call that came to nothing; if not, nothing was done. */
-static inline int rkc_poll_missed(struct rkc_poll *poll, int came_to_nothing)
+RKC_POLL_INLINE int rkc_poll_missed(struct rkc_poll *poll, int came_to_nothing)
 {
     struct rkc_hot *hot = &rkc_private_hot;
     uint64_t ticks = rkc_clock_counter() - poll->begin;
     if (RKC_UNLIKELY(!came_to_nothing || hot->next_region || hot->open != poll->node ||
-                     !atomic_load_explicit(&poll->armed, memory_order_relaxed) ||
                      (int64_t)ticks < 0))
         return 0;
-    rkc_poll_book(poll->block, ticks, poll->rate);
+    struct rkc_polls *polls = poll->block;
+    uint64_t visits = atomic_load_explicit(&polls->visits, memory_order_relaxed);
+    if (RKC_UNLIKELY(visits - polls->folded >= RKC_POLLS_PENDING))
+        rkc_poll_fold(polls, poll->rate);
+    atomic_store_explicit(&polls->pending[visits % RKC_POLLS_PENDING], ticks,
+                          memory_order_relaxed);
+    atomic_store_explicit(&polls->begin, RKC_NO_BEGIN, memory_order_relaxed);
+    atomic_store_explicit(&polls->visits, visits + 1, memory_order_release);
     hot->open = poll->up;
     hot->mpi_frame = NULL;
     return 1;

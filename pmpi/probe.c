@@ -8,7 +8,7 @@
 #include "poll.h"
 #include "watch.h"
 
-#define POLLS RKC_API __attribute__((section("rkc_polls")))
+#define POLLS RKC_POLLS RKC_API
 #define FIRST static __attribute__((noinline))
 #define FRAME __builtin_frame_address(0)
 
@@ -19,10 +19,11 @@ static inline struct rkc_handles handles_of(const MPI_Request *requests)
 
 /* ---- messages ---- */
 
-FIRST int first_iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+FIRST int first_iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status,
+                       const char *frame)
 {
     struct rkc_mpi_call call;
-    rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Iprobe));
+    rkc_mpi_enter_from(&call, RKC_MPI_FUNCTION(Iprobe), frame);
     int rc = RKC_MPI_NEXT(Iprobe)(source, tag, comm, flag, status);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Iprobe));
     rkc_poll_again(&call, RKC_MPI_Iprobe, rc == MPI_SUCCESS && !*flag);
@@ -39,7 +40,7 @@ POLLS int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *
 {
     struct rkc_poll *poll = rkc_poll_begin(RKC_MPI_Iprobe, FRAME);
     if (!poll)
-        return first_iprobe(source, tag, comm, flag, status);
+        return first_iprobe(source, tag, comm, flag, status, FRAME);
     int rc = RKC_POLL_NEXT(poll, Iprobe)(source, tag, comm, flag, status);
     if (!rkc_poll_missed(poll, rc == MPI_SUCCESS && !*flag))
         hit(poll);
@@ -47,10 +48,10 @@ POLLS int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *
 }
 
 FIRST int first_improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
-                        MPI_Status *status)
+                        MPI_Status *status, const char *frame)
 {
     struct rkc_mpi_call call;
-    rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Improbe));
+    rkc_mpi_enter_from(&call, RKC_MPI_FUNCTION(Improbe), frame);
     int rc = RKC_MPI_NEXT(Improbe)(source, tag, comm, flag, message, status);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Improbe));
     rkc_poll_again(&call, RKC_MPI_Improbe, rc == MPI_SUCCESS && !*flag);
@@ -62,7 +63,7 @@ POLLS int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message
 {
     struct rkc_poll *poll = rkc_poll_begin(RKC_MPI_Improbe, FRAME);
     if (!poll)
-        return first_improbe(source, tag, comm, flag, message, status);
+        return first_improbe(source, tag, comm, flag, message, status, FRAME);
     int rc = RKC_POLL_NEXT(poll, Improbe)(source, tag, comm, flag, message, status);
     if (!rkc_poll_missed(poll, rc == MPI_SUCCESS && !*flag))
         hit(poll);
@@ -80,12 +81,12 @@ static void after_test(const struct rkc_mpi_call *call, uint64_t key, int rc, in
         rkc_watch_failed(key, *request);
 }
 
-FIRST int first_test(MPI_Request *request, int *flag, MPI_Status *status)
+FIRST int first_test(MPI_Request *request, int *flag, MPI_Status *status, const char *frame)
 {
     struct rkc_mpi_call call;
     uint64_t key = rkc_watch_one(handles_of(request));
     MPI_Status *used = key && status == MPI_STATUS_IGNORE ? &call.status : status;
-    rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Test));
+    rkc_mpi_enter_from(&call, RKC_MPI_FUNCTION(Test), frame);
     int rc = RKC_MPI_NEXT(Test)(request, flag, used);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Test));
     rkc_poll_again(&call, RKC_MPI_Test, rc == MPI_SUCCESS && !*flag);
@@ -105,7 +106,7 @@ POLLS int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     struct rkc_poll *poll = rkc_poll_begin(RKC_MPI_Test, FRAME);
     if (!poll)
-        return first_test(request, flag, status);
+        return first_test(request, flag, status, FRAME);
     MPI_Request was = *request;
     MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
     int rc = RKC_POLL_NEXT(poll, Test)(request, flag, used);
@@ -159,12 +160,13 @@ static void after_testall(struct rkc_watch *watch, const struct rkc_mpi_call *ca
         rkc_watch_all(watch, call, rc);
 }
 
-FIRST int first_testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
+FIRST int first_testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[],
+                        const char *frame)
 {
     struct rkc_mpi_call call;
     struct rkc_watch watch;
     rkc_watch_begin(&watch, count, handles_of(requests), statuses);
-    rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Testall));
+    rkc_mpi_enter_from(&call, RKC_MPI_FUNCTION(Testall), frame);
     int rc = RKC_MPI_NEXT(Testall)(count, requests, flag, watch.statuses);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Testall));
     int nothing = rc == MPI_SUCCESS && !*flag;
@@ -186,7 +188,7 @@ POLLS int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status s
 {
     struct rkc_poll *poll = is_few(count) ? rkc_poll_begin(RKC_MPI_Testall, FRAME) : NULL;
     if (!poll)
-        return first_testall(count, requests, flag, statuses);
+        return first_testall(count, requests, flag, statuses, FRAME);
     struct kept kept;
     MPI_Status *used = statuses == MPI_STATUSES_IGNORE ? kept.statuses : statuses;
     keep(&kept, count, requests);
@@ -207,12 +209,12 @@ static void after_testany(struct rkc_watch *watch, const struct rkc_mpi_call *ca
 }
 
 FIRST int first_testany(int count, MPI_Request requests[], int *index, int *flag,
-                        MPI_Status *status)
+                        MPI_Status *status, const char *frame)
 {
     struct rkc_mpi_call call;
     struct rkc_watch watch;
     rkc_watch_begin(&watch, count, handles_of(requests), status);
-    rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Testany));
+    rkc_mpi_enter_from(&call, RKC_MPI_FUNCTION(Testany), frame);
     int rc = RKC_MPI_NEXT(Testany)(count, requests, index, flag, watch.statuses);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Testany));
     int nothing = rc == MPI_SUCCESS && !*flag;
@@ -235,7 +237,7 @@ POLLS int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, 
 {
     struct rkc_poll *poll = is_few(count) ? rkc_poll_begin(RKC_MPI_Testany, FRAME) : NULL;
     if (!poll)
-        return first_testany(count, requests, index, flag, status);
+        return first_testany(count, requests, index, flag, status, FRAME);
     struct kept kept;
     MPI_Status *used = status == MPI_STATUS_IGNORE ? kept.statuses : status;
     keep(&kept, count, requests);
@@ -256,12 +258,12 @@ static void after_testsome(struct rkc_watch *watch, const struct rkc_mpi_call *c
 }
 
 FIRST int first_testsome(int count, MPI_Request requests[], int *outcount, int indices[],
-                         MPI_Status statuses[])
+                         MPI_Status statuses[], const char *frame)
 {
     struct rkc_mpi_call call;
     struct rkc_watch watch;
     rkc_watch_begin(&watch, count, handles_of(requests), statuses);
-    rkc_mpi_enter(&call, RKC_MPI_FUNCTION(Testsome));
+    rkc_mpi_enter_from(&call, RKC_MPI_FUNCTION(Testsome), frame);
     int rc = RKC_MPI_NEXT(Testsome)(count, requests, outcount, indices, watch.statuses);
     rkc_mpi_leave(&call, RKC_MPI_FUNCTION(Testsome));
     int nothing = rc == MPI_SUCCESS && *outcount == 0;
@@ -285,7 +287,7 @@ POLLS int MPI_Testsome(int count, MPI_Request requests[], int *outcount, int ind
 {
     struct rkc_poll *poll = is_few(count) ? rkc_poll_begin(RKC_MPI_Testsome, FRAME) : NULL;
     if (!poll)
-        return first_testsome(count, requests, outcount, indices, statuses);
+        return first_testsome(count, requests, outcount, indices, statuses, FRAME);
     struct kept kept;
     MPI_Status *used = statuses == MPI_STATUSES_IGNORE ? kept.statuses : statuses;
     keep(&kept, count, requests);

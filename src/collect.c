@@ -133,15 +133,15 @@ static void take_sums(struct rkc_local_node *local, const struct rkc_node *node)
     local->ahead = rkc_node_ahead(node);
 }
 
-/* Add the visits in loops of polls. Their sums may be one visit ahead, or those of a damaged image. */
-static void take_polls(struct collector *c, struct rkc_local_node *local)
+/* Add the visits in loops of polls that are in the sums. These may be one visit ahead, or those of a
+ * damaged image. Returns how many. */
+static uint64_t take_folded_polls(struct rkc_local_node *local, const struct rkc_polls *polls)
 {
-    const struct rkc_polls *polls = rkc_local_polls(c->local, local->node);
     uint64_t visits = 0;
-    for (unsigned bucket = 0; polls && bucket < RKC_TIME_BUCKETS; bucket++)
+    for (unsigned bucket = 0; bucket < RKC_TIME_BUCKETS; bucket++)
         visits += atomic_load_explicit(&polls->hist[bucket], memory_order_relaxed);
     if (!visits)
-        return;
+        return 0;
     uint64_t min = atomic_load_explicit(&polls->min, memory_order_relaxed);
     uint64_t max = atomic_load_explicit(&polls->max, memory_order_relaxed);
     rkc_u128 ticks = atomic_load_explicit(&polls->ticks, memory_order_relaxed);
@@ -150,12 +150,35 @@ static void take_polls(struct collector *c, struct rkc_local_node *local)
     min = min < max ? min : max;
     ticks = within(ticks, (rkc_u128)min * visits, (rkc_u128)max * visits);
     square = within(square, (rkc_u128)min * min * visits, (rkc_u128)max * max * visits);
-    local->polled = visits;
     local->visits += visits;
     local->ticks += (uint64_t)ticks;
     local->min = min < local->min ? min : local->min;
     local->max = max > local->max ? max : local->max;
     local->square = rkc_u128_add(local->square, square);
+    return visits;
+}
+
+static void add_ticks(struct rkc_local_node *node, uint64_t ticks);
+static int keep_pending(struct rkc_local *local, uint32_t node, uint64_t ticks);
+
+/* All of them, the pending ones too. */
+static void take_polls(struct collector *c, struct rkc_local_node *local)
+{
+    const struct rkc_polls *polls = rkc_local_polls(c->local, local->node);
+    if (!polls)
+        return;
+    uint64_t visits = atomic_load_explicit(&polls->visits, memory_order_acquire);
+    uint64_t folded = take_folded_polls(local, polls);
+    uint64_t pending = visits > folded ? visits - folded : 0;
+    pending = pending < RKC_POLLS_PENDING ? pending : RKC_POLLS_PENDING;
+    local->polled = folded + pending;
+    for (uint64_t i = 0; i < pending; i++) {
+        uint64_t ticks = atomic_load_explicit(
+            &polls->pending[(folded + i) % RKC_POLLS_PENDING], memory_order_relaxed);
+        add_ticks(local, ticks);
+        if (keep_pending(c->local, (uint32_t)(local - c->local->nodes), ticks) != 0)
+            c->failed = 1;
+    }
 }
 
 static void take_node(struct collector *c, const struct rkc_node *node)

@@ -310,16 +310,25 @@ struct rkc_device_block {
     _Atomic uint64_t ns;         /* their sum */
 };
 
-/* What of a call path's visits went by its ring: see pmpi/poll.h. They are as many as its histogram
- * holds; a reader may find the sums one visit ahead. */
+/* What of a call path's visits went by its ring: see pmpi/poll.h. The histogram has the first ones,
+ * as many as it holds, and the sums those, and perhaps one more; the times of the rest, at most
+ * RKC_POLLS_PENDING of them, are in a ring of their own: visit i in ticks[i % RKC_POLLS_PENDING]. */
+enum { RKC_POLLS_PENDING = 16 };
+
 struct rkc_polls {
     struct rkc_block block;
-    _Atomic uint64_t begin; /* ticks of the open visit's begin, or RKC_NO_BEGIN */
+    _Atomic uint64_t begin;  /* ticks of the open visit's begin, or RKC_NO_BEGIN */
+    _Atomic uint64_t visits;
+    uint64_t folded;         /* of them, those in the sums */
+    uint32_t node, zero;     /* unit */
+    uint64_t zeros[2];
+    _Atomic uint64_t pending[RKC_POLLS_PENDING]; /* ticks */
     _Atomic uint64_t ticks, min, max;
     _Atomic uint64_t square_low, square_high;
-    uint64_t node, zero; /* unit */
     _Atomic uint64_t hist[RKC_TIME_BUCKETS];
 };
+
+_Static_assert(offsetof(struct rkc_polls, pending) == RKC_UNIT, "a visit touches two lines");
 
 struct rkc_record {
     _Atomic uint64_t node; /* address */

@@ -53,7 +53,7 @@ struct rkc_hot {
  * `hot.next` is its node and `hot.next_region` 0, which everything else ends that is begun or
  * ended. */
 struct rkc_poll {
-    _Atomic uint32_t armed;  /* 0: look at the gate; other threads may set it to that */
+    _Atomic uint32_t armed;  /* 1 + id; 0: look at the gate; other threads may set it to that */
     uint32_t id;             /* enum rkc_mpi_id */
     struct rkc_node *node, *up;
     struct rkc_polls *block; /* the node's */

@@ -38,9 +38,12 @@ static inline void counters_add(struct counters *counters, const struct rkc_view
     counters->calls += (int64_t)(sums->visits + node->inner);
     counters->ticks += (int64_t)sums->sum;
     const struct rkc_polls *polls = node->polls ? rkc_image_at(view->base, node->polls) : NULL;
-    counters->ticks += polls ? (int64_t)polls->ticks : 0;
-    for (unsigned i = 0; polls && i < RKC_TIME_BUCKETS; i++)
-        counters->calls += (int64_t)polls->hist[i];
+    if (polls) {
+        counters->calls += (int64_t)polls->visits;
+        counters->ticks += (int64_t)polls->ticks;
+        for (uint64_t i = polls->folded; i < polls->visits; i++)
+            counters->ticks += (int64_t)polls->pending[i % RKC_POLLS_PENDING];
+    }
     if (!node->traffic)
         return;
     const struct rkc_traffic *traffic = rkc_image_at(view->base, node->traffic);

@@ -143,8 +143,7 @@ static int64_t in_loop(const char *region, const char *name)
         if (local.nodes[i].path != at)
             continue;
         const struct rkc_polls *polls = rkc_local_polls(&local, local.nodes[i].node);
-        for (int bucket = 0; polls && bucket < RKC_TIME_BUCKETS; bucket++)
-            visits += (int64_t)polls->hist[bucket];
+        visits += polls ? (int64_t)polls->visits : 0;
     }
     rkc_local_free(&local);
     return visits;
