@@ -32,15 +32,12 @@ struct rkc_local_pending {
     uint64_t ticks;
 };
 
-/* The numbers of one rank by call path: threads merged, nothing pending. The histograms
- * are summed from the image when they are asked for, so the view must stay open. */
+/* The numbers of one rank by call path: threads merged, nothing pending. They are summed from the
+ * nodes and the image when they are asked for, so the view must stay open. */
 struct rkc_local {
     const struct rkc_view *view;
     struct rkc_profile paths;  /* call paths, transfers, waits, notes and this rank; no numbers */
-    int64_t (*values)[RKC_HOST_METRICS]; /* by path; RKC_ABSENT where not measured */
-    int64_t (*device_values)[RKC_METRICS - RKC_HOST_METRICS]; /* NULL: there is no GPU region */
     uint32_t metrics;          /* the host's and MPI's, and others that some path has: bits */
-    rkc_u128 *sumsq_ns2;       /* by path */
     struct rkc_rank_row row;
     struct rkc_rank_device *devices; /* row.n_devices of them */
     uint64_t devices_left_out;
@@ -99,15 +96,6 @@ static inline int64_t rkc_local_count(const _Atomic uint64_t *count)
     return value < INT64_MAX ? (int64_t)value : INT64_MAX;
 }
 
-/* A metric of a path, or RKC_ABSENT. */
-static inline int64_t rkc_local_value(const struct rkc_local *local, uint32_t path, int metric)
-{
-    if (metric < RKC_HOST_METRICS)
-        return local->values[path][metric];
-    return local->device_values ? local->device_values[path][metric - RKC_HOST_METRICS]
-                                : RKC_ABSENT;
-}
-
 /* The rank's row, which tells how many peers follow it. */
 static inline struct rkc_rank_row rkc_local_rank(const struct rkc_local *local)
 {
@@ -116,7 +104,18 @@ static inline struct rkc_rank_row rkc_local_rank(const struct rkc_local *local)
     return row;
 }
 
-/* Sum a path's histograms. */
+/* Sum a path's metrics; RKC_ABSENT where not measured. */
+void rkc_local_values(const struct rkc_local *local, uint32_t path, int64_t values[RKC_METRICS]);
+
+/* One of them alone. */
+static inline int64_t rkc_local_value(const struct rkc_local *local, uint32_t path, int metric)
+{
+    int64_t values[RKC_METRICS];
+    rkc_local_values(local, path, values);
+    return values[metric];
+}
+
+/* Sum its histograms. */
 void rkc_local_hist(const struct rkc_local *local, uint32_t path, struct rkc_path_hist *hist);
 
 /* Append the numbers of the paths that are in the window [first, first + n) of the common

@@ -58,11 +58,6 @@ const struct rkc_polls *rkc_local_polls(const struct rkc_local *local, const str
     return rkc_local_block(local, node->polls, RKC_BLOCK_POLLS, sizeof(struct rkc_polls));
 }
 
-static const struct rkc_timed *timed_of(const struct rkc_local *local, const struct rkc_node *node)
-{
-    return rkc_local_block(local, node->timed, RKC_BLOCK_TIMED, sizeof(struct rkc_timed));
-}
-
 /* ---- from nodes to paths ---- */
 
 /* A sum that a damaged image cannot make overflow. */
@@ -70,12 +65,6 @@ static int64_t plus(int64_t a, int64_t b)
 {
     int64_t sum;
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
-/* Add a value, absent until the first. */
-static void add_value(int64_t *value, int64_t more)
-{
-    *value = *value == RKC_ABSENT ? more : plus(*value, more);
 }
 
 /* What one node has, in ns; its children have been done. */
@@ -101,157 +90,18 @@ static void settle(struct rkc_local *local, struct rkc_local_node *node)
     parent->busy_elsewhere_ns = plus(parent->busy_elsewhere_ns, node->busy_elsewhere_ns);
 }
 
-static void add_traffic(struct rkc_local *local, const struct rkc_local_node *node, int64_t *values)
-{
-    const struct rkc_traffic *traffic = rkc_local_traffic(local, node->node);
-    for (; traffic; traffic = rkc_local_next_traffic(local, traffic)) {
-        add_value(&values[RKC_METRIC_BYTES_SENT], rkc_local_count(&traffic->sent));
-        add_value(&values[RKC_METRIC_BYTES_RECEIVED], rkc_local_count(&traffic->received));
-        if (!rkc_local_count(&traffic->completed))
-            continue;
-        uint64_t flight = atomic_load_explicit(&traffic->in_flight, memory_order_relaxed);
-        uint64_t blocked = atomic_load_explicit(&traffic->blocked, memory_order_relaxed);
-        add_value(&values[RKC_METRIC_IN_FLIGHT], rkc_clock_ns(flight, local->rate));
-        add_value(&values[RKC_METRIC_BLOCKED], rkc_clock_ns(blocked, local->rate));
-    }
-}
-
-static void take_least(int64_t *value, int64_t other)
-{
-    *value = *value == RKC_ABSENT || other < *value ? other : *value;
-}
-
-static void take_most(int64_t *value, int64_t other)
-{
-    *value = other > *value ? other : *value;
-}
-
-static int64_t *device_value(struct rkc_local *local, uint32_t path, int metric)
-{
-    return &local->device_values[path][metric - RKC_HOST_METRICS];
-}
-
-static void add_device_count(struct rkc_local *local, uint32_t path, int metric,
-                             const _Atomic uint64_t *count)
-{
-    add_value(device_value(local, path, metric), rkc_local_count(count));
-}
-
-/* Of visits without device time there is a number, but no time of 0. */
-static void add_timed(struct rkc_local *local, const struct rkc_local_node *node)
-{
-    const struct rkc_timed *timed = timed_of(local, node->node);
-    uint32_t path = node->path;
-    if (!timed)
-        return;
-    add_device_count(local, path, RKC_METRIC_DEVICE_VISITS, &timed->visits);
-    if (rkc_local_count(&timed->visits)) {
-        add_device_count(local, path, RKC_METRIC_DEVICE, &timed->ns);
-        take_least(device_value(local, path, RKC_METRIC_DEVICE_MIN),
-                   rkc_local_count(&timed->min_ns));
-        take_most(device_value(local, path, RKC_METRIC_DEVICE_MAX),
-                  rkc_local_count(&timed->max_ns));
-    }
-    if (rkc_local_count(&timed->lag_visits)) {
-        add_device_count(local, path, RKC_METRIC_LAG, &timed->lag_ns);
-        add_device_count(local, path, RKC_METRIC_LAG_VISITS, &timed->lag_visits);
-    }
-    if (rkc_local_count(&timed->coarse)) {
-        add_device_count(local, path, RKC_METRIC_COARSE, &timed->coarse);
-        take_most(device_value(local, path, RKC_METRIC_RESOLUTION),
-                  rkc_local_count(&timed->coarse_ns));
-    }
-    for (int reason = 0; reason < RKC_GPU_REASONS; reason++)
-        if (rkc_local_count(&timed->unavailable[reason]))
-            add_device_count(local, path, RKC_METRIC_DEVICE_CAPTURED + reason,
-                             &timed->unavailable[reason]);
-}
-
-static rkc_u128 square_ns(rkc_u128 square, uint64_t rate)
-{
-    double scale = (double)rate / (double)(UINT64_C(1) << 56);
-    double ns2 = (double)square * scale * scale;
-    return ns2 < 3.4e38 ? (rkc_u128)ns2 : ~(rkc_u128)0;
-}
-
-static void add_to_path(struct rkc_local *local, const struct rkc_local_node *node)
-{
-    int64_t *values = local->values[node->path];
-    uint64_t inner = atomic_load_explicit(&node->node->inner, memory_order_relaxed);
-    uint64_t sampled_out = atomic_load_explicit(&node->node->sampled_out, memory_order_relaxed);
-    uint32_t unclosed = atomic_load_explicit(&node->node->unclosed, memory_order_relaxed);
-    int is_root = node->parent == UINT32_MAX;
-    uint64_t visits = node->visits + inner + sampled_out + node->is_open;
-    if (!visits && !node->inclusive_ns)
-        return;
-
-    add_value(&values[RKC_METRIC_VISITS], (int64_t)visits);
-    add_value(&values[RKC_METRIC_INCLUSIVE], node->inclusive_ns);
-    add_value(&values[RKC_METRIC_EXCLUSIVE], node->exclusive_ns);
-    add_value(&values[RKC_METRIC_MPI], node->mpi_ns);
-    add_value(&values[RKC_METRIC_USEFUL], node->inclusive_ns - node->busy_elsewhere_ns);
-    add_value(&values[RKC_METRIC_THREADS], 1);
-    take_most(&values[RKC_METRIC_SLOWEST_THREAD], node->inclusive_ns);
-    if (node->visits) {
-        take_least(&values[RKC_METRIC_VISIT_MIN], rkc_clock_ns(node->min, local->rate));
-        take_most(&values[RKC_METRIC_VISIT_MAX], rkc_clock_ns(node->max, local->rate));
-    }
-    if (!is_root && (unclosed || node->is_open))
-        add_value(&values[RKC_METRIC_UNCLOSED],
-                  (int64_t)unclosed + node->is_open + (node->is_open ? node->node->recursion : 0));
-    if (sampled_out)
-        add_value(&values[RKC_METRIC_SAMPLED_OUT], (int64_t)sampled_out);
-    add_traffic(local, node, values);
-    add_timed(local, node);
-    local->sumsq_ns2[node->path] =
-        rkc_u128_add(local->sumsq_ns2[node->path], square_ns(node->square, local->rate));
-}
-
-/* Room for the values of all paths, which are absent. */
-static int make_values(struct rkc_local *local)
-{
-    uint32_t n = local->paths.n_paths;
-    int has_timed = 0;
-    for (uint32_t i = 0; i < local->n_nodes && !has_timed; i++)
-        has_timed = timed_of(local, local->nodes[i].node) != NULL;
-    local->values = malloc((n + 1) * sizeof *local->values);
-    local->device_values = has_timed ? malloc((n + 1) * sizeof *local->device_values) : NULL;
-    if (!local->values || (has_timed && !local->device_values))
-        return RKC_ENOMEM;
-    for (uint32_t path = 0; path < n; path++) {
-        for (int metric = 0; metric < RKC_HOST_METRICS; metric++)
-            local->values[path][metric] = RKC_ABSENT;
-        for (int metric = RKC_HOST_METRICS; has_timed && metric < RKC_METRICS; metric++)
-            local->device_values[path][metric - RKC_HOST_METRICS] = RKC_ABSENT;
-    }
-    return 0;
-}
-
-static void find_metrics(struct rkc_local *local)
-{
-    local->metrics = RKC_ALL_METRICS & ~RKC_GPU_METRICS;
-    for (uint32_t path = 0; path < local->paths.n_paths; path++)
-        for (int metric = 0; metric < RKC_METRICS; metric++)
-            local->metrics |= (uint32_t)(rkc_local_value(local, path, metric) != RKC_ABSENT)
-                              << metric;
-}
-
+/* Settle the nodes, and list those of each path. */
 static int make_paths(struct rkc_local *local)
 {
-    uint32_t n = local->paths.n_paths;
-    int status = make_values(local);
-    local->sumsq_ns2 = calloc(n + 1, sizeof *local->sumsq_ns2);
-    local->first_node = calloc(n + 1, sizeof *local->first_node);
-    if (status || !local->sumsq_ns2 || !local->first_node)
+    local->first_node = calloc(local->paths.n_paths + 1, sizeof *local->first_node);
+    if (!local->first_node)
         return RKC_ENOMEM;
     for (uint32_t i = local->n_nodes; i-- > 0;) {
         struct rkc_local_node *node = &local->nodes[i];
         settle(local, node);
-        add_to_path(local, node);
         node->next = local->first_node[node->path];
         local->first_node[node->path] = i + 1;
     }
-    find_metrics(local);
     return 0;
 }
 
@@ -323,6 +173,12 @@ static int note_count(struct rkc_local *local, enum rkc_note_kind kind, uint32_t
                                 count < INT64_MAX ? (int64_t)count : INT64_MAX, NULL);
 }
 
+static int note_value(struct rkc_local *local, enum rkc_note_kind kind, uint32_t region,
+                      int64_t value)
+{
+    return note_count(local, kind, region, value > 0 ? (uint64_t)value : 0);
+}
+
 /* The metrics whose values are counts of something worth a note, the reasons apart. */
 static const struct {
     int metric;
@@ -331,31 +187,38 @@ static const struct {
              {RKC_METRIC_SAMPLED_OUT, RKC_NOTE_SAMPLED},
              {RKC_METRIC_COARSE, RKC_NOTE_GPU_COARSE}};
 
-static int note_value(struct rkc_local *local, uint32_t path, int metric, enum rkc_note_kind kind)
+static int note_values(struct rkc_local *local, uint32_t region, const int64_t *values)
 {
-    int64_t value = rkc_local_value(local, path, metric);
-    return note_count(local, kind, local->paths.paths[path].region, value > 0 ? (uint64_t)value : 0);
+    int status = 0;
+    for (size_t i = 0; i < sizeof noted / sizeof *noted && !status; i++)
+        status = note_value(local, noted[i].kind, region, values[noted[i].metric]);
+    for (int reason = 0; reason < RKC_GPU_REASONS && !status; reason++)
+        status = note_value(local, (enum rkc_note_kind)(RKC_NOTE_GPU_CAPTURED + reason), region,
+                            values[RKC_METRIC_DEVICE_CAPTURED + reason]);
+    return status;
 }
 
-/* Notes about call paths; *in_other gets the visits in paths named "(other)". */
-static int note_paths(struct rkc_local *local, uint64_t *in_other)
+/* Find the metrics that there are, and note what is about call paths; *in_other gets the visits in
+ * paths named "(other)". */
+static int look_at_paths(struct rkc_local *local, uint64_t *in_other)
 {
+    uint32_t metrics = RKC_ALL_METRICS & ~RKC_GPU_METRICS;
+    local->metrics = RKC_ALL_METRICS;
     for (uint32_t path = 0; path < local->paths.n_paths; path++) {
-        const int64_t *values = local->values[path];
+        int64_t values[RKC_METRICS];
         uint32_t region = local->paths.paths[path].region;
         const struct rkc_profile_region *named = &local->paths.regions[region];
-        int status = 0;
-        for (size_t i = 0; i < sizeof noted / sizeof *noted && !status; i++)
-            status = note_value(local, path, noted[i].metric, noted[i].kind);
-        for (int reason = 0; reason < RKC_GPU_REASONS && !status; reason++)
-            status = note_value(local, path, RKC_METRIC_DEVICE_CAPTURED + reason,
-                                (enum rkc_note_kind)(RKC_NOTE_GPU_CAPTURED + reason));
+        rkc_local_values(local, path, values);
+        for (int metric = 0; metric < RKC_METRICS; metric++)
+            metrics |= (uint32_t)(values[metric] != RKC_ABSENT) << metric;
+        int status = note_values(local, region, values);
         if (status)
             return status;
         if (named->kind == RKC_REGION_OTHER && strcmp(named->name, "(other)") == 0 &&
             values[RKC_METRIC_VISITS] > 0)
             *in_other += (uint64_t)values[RKC_METRIC_VISITS];
     }
+    local->metrics = metrics;
     return 0;
 }
 
@@ -363,7 +226,7 @@ static int fill_notes(struct rkc_local *local)
 {
     const struct rkc_image_header *header = (const void *)local->view->base;
     uint64_t in_other = 0, overnodes = atomic_load(&header->overnodes);
-    int status = note_paths(local, &in_other);
+    int status = look_at_paths(local, &in_other);
     const struct {
         enum rkc_note_kind kind;
         uint64_t count;
@@ -401,66 +264,7 @@ int rkc_local_settle(struct rkc_local *local)
 
 /* ---- for others to use ---- */
 
-/* Add what was counted of a node's full buckets; how many visits that is. Each block lies below the
- * one before, so that a damaged image's list ends as well. */
-static uint64_t add_full(const struct rkc_local *local, const struct rkc_node *node, uint64_t *time)
-{
-    const struct rkc_high_block *high;
-    uint64_t counted = 0;
-    for (uint32_t unit = node->high, below = UINT32_MAX; unit && unit < below; unit = high->next) {
-        high = rkc_local_block(local, unit, RKC_BLOCK_HIGH, sizeof *high);
-        if (!high || high->first > RKC_TIME_BUCKETS - RKC_HIGH_BUCKETS)
-            break;
-        for (int i = 0; i < RKC_HIGH_BUCKETS; i++) {
-            time[high->first + (unsigned)i] += high->full[i] * RKC_HIST_FULL;
-            counted += high->full[i] * RKC_HIST_FULL;
-        }
-        below = unit;
-    }
-    return counted;
-}
-
-/* Add a node's histogram, as far as the fold has come. The loop is one for the compiler to widen:
- * most nodes have no full buckets. */
-static void add_node_hist(const struct rkc_local *local, const struct rkc_local_node *from,
-                          uint64_t *time)
-{
-    const struct rkc_node *node = from->node;
-    const struct rkc_polls *polls = rkc_local_polls(local, node);
-    uint64_t visits = from->visits - from->polled, counted = 0;
-    for (int bucket = 0; polls && bucket < RKC_TIME_BUCKETS; bucket++)
-        time[bucket] += atomic_load_explicit(&polls->hist[bucket], memory_order_relaxed);
-    for (int bucket = 0; bucket < RKC_TIME_BUCKETS; bucket++) {
-        time[bucket] += node->hist[bucket];
-        counted += node->hist[bucket];
-    }
-    if (!node->high)
-        return;
-    counted += add_full(local, node, time);
-    /* A fold that ended between counting a full bucket and emptying it has counted it twice. */
-    if (counted > visits && counted - visits >= RKC_HIST_FULL / 2 &&
-        node->filled < RKC_TIME_BUCKETS && time[node->filled] >= RKC_HIST_FULL)
-        time[node->filled] -= RKC_HIST_FULL;
-}
-
-void rkc_local_hist(const struct rkc_local *local, uint32_t path, struct rkc_path_hist *hist)
-{
-    memset(hist, 0, sizeof *hist);
-    hist->visit_sumsq_ns2 = local->sumsq_ns2[path];
-    for (uint32_t i = local->first_node[path]; i; i = local->nodes[i - 1].next) {
-        const struct rkc_local_node *node = &local->nodes[i - 1];
-        add_node_hist(local, node, hist->time);
-        const struct rkc_traffic *traffic = rkc_local_traffic(local, node->node);
-        for (; traffic; traffic = rkc_local_next_traffic(local, traffic))
-            rkc_local_sizes(local, traffic, hist->size);
-    }
-    for (uint32_t i = 0; i < local->n_pending; i++)
-        if (local->nodes[local->pending[i].node].path == path)
-            hist->time[rkc_time_bucket(
-                (uint64_t)rkc_clock_ns(local->pending[i].ticks, local->rate))]++;
-}
-
-/* One rank's value as a statistic's parts: present, or absent. */
+/* Whether a path has any: one that has some has visits. */
 static int has_numbers(const int64_t *values)
 {
     return values[RKC_METRIC_VISITS] != RKC_ABSENT;
@@ -474,21 +278,23 @@ int rkc_local_pack(const struct rkc_local *local, const uint32_t *map, uint32_t 
     if (!path_of)
         return RKC_ENOMEM;
     for (uint32_t path = 0; path < local->paths.n_paths; path++)
-        if (map[path] >= first && map[path] - first < n && has_numbers(local->values[path])) {
+        if (map[path] >= first && map[path] - first < n)
             path_of[map[path] - first] = path + 1;
-            present++;
-        }
-    rkc_numbers_pack_begin(buffer, first, n, present);
+    size_t begin = buffer->size;
+    rkc_numbers_pack_begin(buffer, first, n, 0);
     for (uint32_t i = 0; i < n; i++) {
+        int64_t values[RKC_METRICS];
         struct rkc_path_hist hist;
         if (!path_of[i])
             continue;
-        int64_t values[RKC_METRICS];
-        for (int metric = 0; metric < RKC_METRICS; metric++)
-            values[metric] = rkc_local_value(local, path_of[i] - 1, metric);
+        rkc_local_values(local, path_of[i] - 1, values);
+        if (!has_numbers(values))
+            continue;
         rkc_local_hist(local, path_of[i] - 1, &hist);
         rkc_numbers_pack_path(buffer, first + i, local->row.rank, values, &hist);
+        present++;
     }
+    rkc_numbers_pack_end(buffer, begin, present);
     free(path_of);
     return buffer->failed ? RKC_ENOMEM : 0;
 }
@@ -496,16 +302,18 @@ int rkc_local_pack(const struct rkc_local *local, const uint32_t *map, uint32_t 
 void rkc_local_add(const struct rkc_local *local, const uint32_t *map, struct rkc_numbers *numbers)
 {
     for (uint32_t path = 0; path < local->paths.n_paths; path++) {
+        int64_t values[RKC_METRICS];
         struct rkc_stat stats[RKC_METRICS] = {0};
         struct rkc_path_hist hist;
         uint32_t to = map[path] - numbers->first;
-        if (map[path] < numbers->first || to >= numbers->n || !has_numbers(local->values[path]))
+        if (map[path] < numbers->first || to >= numbers->n)
             continue;
-        for (int metric = 0; metric < RKC_METRICS; metric++) {
-            int64_t value = rkc_local_value(local, path, metric);
-            if (value != RKC_ABSENT)
-                rkc_stat_set(&stats[metric], value, local->row.rank);
-        }
+        rkc_local_values(local, path, values);
+        if (!has_numbers(values))
+            continue;
+        for (int metric = 0; metric < RKC_METRICS; metric++)
+            if (values[metric] != RKC_ABSENT)
+                rkc_stat_set(&stats[metric], values[metric], local->row.rank);
         rkc_local_hist(local, path, &hist);
         rkc_numbers_merge_path(numbers->stats + (size_t)to * RKC_METRICS, &numbers->hist[to], stats,
                                &hist);
@@ -515,17 +323,22 @@ void rkc_local_add(const struct rkc_local *local, const uint32_t *map, struct rk
 void rkc_local_row(const struct rkc_local *local, const uint32_t *map, uint32_t metrics,
                    uint32_t n_paths, size_t stride, int64_t *values)
 {
-    for (int metric = 0; metric < RKC_METRICS; metric++) {
-        if (!(metrics & 1u << metric))
-            continue;
+    for (unsigned row = 0; row < (unsigned)__builtin_popcount(metrics); row++)
         for (uint32_t path = 0; path < n_paths; path++)
-            values[path] = RKC_ABSENT;
-        for (uint32_t path = 0; path < local->paths.n_paths; path++) {
-            int64_t value = rkc_local_value(local, path, metric);
-            if (map[path] < n_paths && value != RKC_ABSENT)
-                add_value(&values[map[path]], value);
+            values[row * stride + path] = RKC_ABSENT;
+    for (uint32_t path = 0; path < local->paths.n_paths; path++) {
+        int64_t own[RKC_METRICS];
+        if (map[path] >= n_paths)
+            continue;
+        int64_t *value = values + map[path];
+        rkc_local_values(local, path, own);
+        for (int metric = 0; metric < RKC_METRICS; metric++) {
+            if (!(metrics & 1u << metric))
+                continue;
+            if (own[metric] != RKC_ABSENT)
+                *value = *value == RKC_ABSENT ? own[metric] : plus(*value, own[metric]);
+            value += stride;
         }
-        values += stride;
     }
 }
 
@@ -533,11 +346,8 @@ void rkc_local_free(struct rkc_local *local)
 {
     rkc_profile_free(&local->paths);
     rkc_job_free(&local->job);
-    free(local->values);
-    free(local->device_values);
     free(local->devices);
     free(local->peers);
-    free(local->sumsq_ns2);
     free(local->nodes);
     free(local->pending);
     free(local->first_node);

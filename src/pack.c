@@ -24,6 +24,7 @@ enum {
              sizeof(struct rkc_stat),
     ALL_METRICS = (1 << RKC_METRICS) - 1,
     END_OF_BUCKETS = 255,
+    NUMBERS_HEADER = 8 + 4 * 4,
     ONE_RANK = 1 << 30, /* in place of which metrics are one rank's: all of this one */
     HAS_NUMBERS = 1, HAS_MPI = 2, /* what follows a profile */
 };
@@ -47,6 +48,11 @@ void rkc_numbers_pack_begin(struct rkc_buffer *buffer, uint32_t first, uint32_t 
     rkc_buffer_add_u32(buffer, first);
     rkc_buffer_add_u32(buffer, n);
     rkc_buffer_add_u32(buffer, n_present);
+}
+
+void rkc_numbers_pack_end(struct rkc_buffer *buffer, size_t begin, uint32_t n_present)
+{
+    put_u32(buffer, begin + NUMBERS_HEADER - sizeof n_present, n_present);
 }
 
 static void add_buckets(struct rkc_buffer *buffer, const uint64_t *counts, unsigned n,
@@ -125,8 +131,8 @@ static void add_path_numbers(struct rkc_buffer *buffer, uint32_t path,
 int rkc_numbers_pack(const struct rkc_numbers *numbers, struct rkc_buffer *buffer)
 {
     uint32_t n_present = 0;
+    size_t begin = buffer->size;
     rkc_numbers_pack_begin(buffer, numbers->first, numbers->n, 0);
-    size_t end_of_header = buffer->size;
     for (uint32_t i = 0; i < numbers->n; i++) {
         const struct rkc_stat *stats = numbers->stats + (size_t)i * RKC_METRICS;
         if (!is_present(stats))
@@ -134,7 +140,7 @@ int rkc_numbers_pack(const struct rkc_numbers *numbers, struct rkc_buffer *buffe
         add_path_numbers(buffer, numbers->first + i, stats, &numbers->hist[i]);
         n_present++;
     }
-    put_u32(buffer, end_of_header - sizeof n_present, n_present);
+    rkc_numbers_pack_end(buffer, begin, n_present);
     return buffer->failed ? RKC_ENOMEM : 0;
 }
 

@@ -61,4 +61,7 @@ void rkc_numbers_pack_begin(struct rkc_buffer *buffer, uint32_t first, uint32_t 
 void rkc_numbers_pack_path(struct rkc_buffer *buffer, uint32_t path, int32_t rank,
                            const int64_t values[RKC_METRICS], const struct rkc_path_hist *hist);
 
+/* Where n_present was not known, say so behind them: `begin` is the buffer's size before. */
+void rkc_numbers_pack_end(struct rkc_buffer *buffer, size_t begin, uint32_t n_present);
+
 #endif

@@ -24,8 +24,7 @@ static void test_times(void)
     is_int(local_value(local, "solve/halo", RKC_METRIC_INCLUSIVE), 40, "its visits add up");
     is_int(local_value(local, "solve/halo", RKC_METRIC_VISIT_MIN), 10, "the shortest is kept");
     is_int(local_value(local, "solve/halo", RKC_METRIC_VISIT_MAX), 30, "and the longest");
-    is_int((int64_t)local->sumsq_ns2[local_path(local, "solve/halo")], 1000,
-           "squares of durations add up");
+    is_int((int64_t)local_squares(local, "solve/halo"), 1000, "squares of durations add up");
     is_int(local_counted(local, "solve/halo"), 2, "the histogram holds every timed visit");
     is_int(local_value(local, "", RKC_METRIC_INCLUSIVE), 2000, "the root lasts until the end");
     is_int(local_visits(local, "halo"), RKC_ABSENT, "a region is booked below where it was begun");
@@ -97,7 +96,7 @@ static void test_children(void)
            "of many children each has one node");
     int bad = 0;
     for (uint32_t path = 1; path < tree.local.paths.n_paths; path++)
-        bad += tree.local.values[path][RKC_METRIC_VISITS] != ROUNDS;
+        bad += rkc_local_value(&tree.local, path, RKC_METRIC_VISITS) != ROUNDS;
     is_int(bad, 0, "and is found in each round");
     tree_free(&tree);
 }
@@ -294,8 +293,7 @@ static void test_fold(void)
     is_int(local_value(local, "a/b", RKC_METRIC_INCLUSIVE), sum[1], "at each depth");
     is_int(local_value(local, "a/b", RKC_METRIC_VISIT_MAX), VISITS - 1,
            "none is longer than it was");
-    is_near((double)local->sumsq_ns2[local_path(local, "a")] / square, 1, 1e-12,
-            "squares go beyond 64 bits");
+    is_near((double)local_squares(local, "a") / square, 1, 1e-12, "squares go beyond 64 bits");
     ok(atomic_load(&tree.thread->ring->head) - atomic_load(&tree.thread->ring->tail) <=
            RKC_RING_RECORDS,
        "the ring never holds more than it can");

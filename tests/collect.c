@@ -49,7 +49,7 @@ static void is_whole(const struct tree *tree, const char *rule)
                 local_value(local, "a", RKC_METRIC_INCLUSIVE) == 150 &&
                 local_value(local, "a", RKC_METRIC_VISIT_MIN) == 10 &&
                 local_value(local, "a", RKC_METRIC_VISIT_MAX) == 50 &&
-                local->sumsq_ns2[local_path(local, "a")] == 5500;
+                local_squares(local, "a") == 5500;
     ok(whole, rule);
 }
 

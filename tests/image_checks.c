@@ -66,13 +66,16 @@ static int check_histogram(const struct rkc_local *local, uint32_t path)
 /* Times of a call path, threads taken together. */
 static int check_times(const struct rkc_local *local, uint32_t path)
 {
-    const int64_t *values = local->values[path];
+    int64_t values[RKC_METRICS];
+    rkc_local_values(local, path, values);
     int64_t visits = values[RKC_METRIC_VISITS], inclusive_ns = values[RKC_METRIC_INCLUSIVE];
     int64_t inside_ns = 0;
-    for (uint32_t child = 0; child < local->paths.n_paths; child++)
-        if (local->paths.paths[child].parent == path &&
-            local->values[child][RKC_METRIC_INCLUSIVE] != RKC_ABSENT)
-            inside_ns += local->values[child][RKC_METRIC_INCLUSIVE];
+    for (uint32_t child = 0; child < local->paths.n_paths; child++) {
+        if (local->paths.paths[child].parent != path)
+            continue;
+        int64_t inside = rkc_local_value(local, child, RKC_METRIC_INCLUSIVE);
+        inside_ns += inside != RKC_ABSENT ? inside : 0;
+    }
     if (visits == RKC_ABSENT)
         return inside_ns ? image_fault("call paths without visits have some inside") : 0;
     if (values[RKC_METRIC_EXCLUSIVE] < 0 ||
@@ -155,6 +158,6 @@ uint32_t image_path(const struct rkc_local *local, const char *wanted)
 int64_t image_visits(const struct rkc_local *local, const char *wanted)
 {
     uint32_t path = image_path(local, wanted);
-    int64_t visits = path == RKC_NO_PATH ? 0 : local->values[path][RKC_METRIC_VISITS];
+    int64_t visits = path == RKC_NO_PATH ? 0 : rkc_local_value(local, path, RKC_METRIC_VISITS);
     return visits > 0 ? visits : 0;
 }

@@ -42,8 +42,8 @@ static int show(const char *file)
     printf("live %d, state %d, threads %d\n", view.live, local.row.state, local.row.threads);
     for (uint32_t path = 0; path < local.paths.n_paths; path++) {
         image_path_name(&local.paths, path, name, sizeof name);
-        printf("%s %lld %lld\n", name, (long long)local.values[path][RKC_METRIC_VISITS],
-               (long long)local.values[path][RKC_METRIC_INCLUSIVE]);
+        printf("%s %lld %lld\n", name, (long long)rkc_local_value(&local, path, RKC_METRIC_VISITS),
+               (long long)rkc_local_value(&local, path, RKC_METRIC_INCLUSIVE));
     }
     for (uint32_t i = 0; i < local.paths.n_notes; i++)
         printf("note %d %lld\n", local.paths.notes[i].kind, (long long)local.paths.notes[i].count);

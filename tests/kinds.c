@@ -99,7 +99,8 @@ static void test_sums(void)
     check("sums", "MPI_Sendrecv", RKC_KIND_DEVICE, RKC_KIND_HOST, 16, 16, "the device's part");
     const struct rkc_transfer *row =
         beside_transfer("sums", "MPI_Sendrecv", RKC_KIND_DEVICE, RKC_KIND_HOST);
-    is_int(beside.values[row ? row->path : 0][RKC_METRIC_BYTES_SENT], 56, "and all of it");
+    is_int(rkc_local_value(&beside, row ? row->path : 0, RKC_METRIC_BYTES_SENT), 56,
+           "and all of it");
 }
 
 static void test_requests(void)

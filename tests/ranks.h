@@ -143,16 +143,33 @@ static void put_path(struct rkc_local *local, uint32_t parent, const char *name,
 {
     enum rkc_region_kind kind = parent == RKC_NO_PATH ? RKC_REGION_ROOT : RKC_REGION_USER;
     int64_t region = rkc_profile_region_get(&local->paths, kind, name, NULL, 0);
-    int64_t path = rkc_profile_path_get(&local->paths, parent, (uint32_t)region);
-    for (int metric = 0; metric < RKC_METRICS; metric++) {
-        int64_t value = value_of(key, rank, metric);
-        local->metrics |= (uint32_t)(value != RKC_ABSENT) << metric;
-        if (metric < RKC_HOST_METRICS)
-            local->values[path][metric] = value;
-        else if (local->device_values)
-            local->device_values[path][metric - RKC_HOST_METRICS] = value;
-    }
-    local->sumsq_ns2[path] = (rkc_u128)(unsigned)(key + rank);
+    rkc_profile_path_get(&local->paths, parent, (uint32_t)region);
+    for (int metric = 0; metric < RKC_METRICS; metric++)
+        local->metrics |= (uint32_t)(value_of(key, rank, metric) != RKC_ABSENT) << metric;
+}
+
+/* The key that a call path was made with, of which its name tells. */
+static int key_of(const struct rkc_local *local, uint32_t path)
+{
+    const char *name = local->paths.regions[local->paths.paths[path].region].name;
+    if (strcmp(name, "(run)") == 0)
+        return 0;
+    if (strncmp(name, "only", 4) == 0)
+        return 5000;
+    return strncmp(name, "part", 4) == 0 ? 2 + atoi(name + 4) : 1;
+}
+
+/* In place of those of local_values.c, for there are no nodes. */
+void rkc_local_values(const struct rkc_local *local, uint32_t path, int64_t values[RKC_METRICS])
+{
+    for (int metric = 0; metric < RKC_METRICS; metric++)
+        values[metric] = value_of(key_of(local, path), local->row.rank, metric);
+}
+
+void rkc_local_hist(const struct rkc_local *local, uint32_t path, struct rkc_path_hist *hist)
+{
+    *hist = (struct rkc_path_hist){.visit_sumsq_ns2 =
+                                       (rkc_u128)(unsigned)(key_of(local, path) + local->row.rank)};
 }
 
 /* Not 0: all ranks have the same call paths in the same order, and no notes. */
@@ -163,17 +180,12 @@ static struct rkc_local make_local(int rank, int n_common)
 {
     struct rkc_local local = {0};
     char name[32];
-    size_t room = (size_t)n_common + 8;
     rkc_profile_init(&local.paths, 0);
     rkc_job_init(&local.job);
-    local.values = calloc(room, sizeof *local.values);
     int n_devices = n_devices_of(rank);
-    local.device_values = n_devices ? calloc(room, sizeof *local.device_values) : NULL;
     local.devices = n_devices ? calloc((size_t)n_devices, sizeof *local.devices) : NULL;
     for (int i = 0; i < n_devices; i++)
         local.devices[i] = device_of(rank, i);
-    local.sumsq_ns2 = calloc(room, sizeof *local.sumsq_ns2);
-    local.first_node = calloc(room, sizeof *local.first_node);
     put_path(&local, RKC_NO_PATH, "(run)", 0, rank);
     put_path(&local, 0, "step", 1, rank);
     for (int i = 0; i < n_common; i++) {

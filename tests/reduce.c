@@ -183,13 +183,6 @@ static void test_folded(void)
     struct rkc_link link = link_for(600);
     char text[RKC_SINK_TEXT_MAX];
     int64_t write_ns;
-    local.values = realloc(local.values, (MANY + 8) * sizeof *local.values);
-    if (local.device_values)
-        local.device_values = realloc(local.device_values, (MANY + 8) * sizeof *local.device_values);
-    free(local.sumsq_ns2);
-    local.sumsq_ns2 = calloc(MANY + 8, sizeof *local.sumsq_ns2);
-    free(local.first_node);
-    local.first_node = calloc(MANY + 8, sizeof *local.first_node);
     for (int i = 0; i < MANY; i++) {
         char name[32];
         snprintf(name, sizeof name, "p%d", i % 200);

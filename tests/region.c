@@ -408,7 +408,7 @@ static void check_jumps(const struct rkc_local *local)
             timed += (int64_t)local->nodes[n - 1].visits;
         torn += timed != counted;
         const char *name = local->paths.regions[local->paths.paths[i].region].name;
-        ticked += strcmp(name, "tick") == 0 ? local->values[i][RKC_METRIC_VISITS] : 0;
+        ticked += strcmp(name, "tick") == 0 ? rkc_local_value(local, i, RKC_METRIC_VISITS) : 0;
     }
     is_int(torn, 0, "no call path has another number of visits than its histogram");
     ok(ticked <= ticks && ticked >= ticks / 2, "a handler may have regions of its own");

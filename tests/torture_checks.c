@@ -140,16 +140,17 @@ static void count_visits(const struct rkc_local *local, int64_t visits[NOTED])
         visits[i] = i == NOTED_FRESH ? 0 : image_visits(local, noted_path[i]);
     for (uint32_t path = 0; path < local->paths.n_paths; path++) {
         image_path_name(&local->paths, path, name, sizeof name);
+        int64_t of_path = rkc_local_value(local, path, RKC_METRIC_VISITS);
         if (strncmp(name, noted_path[NOTED_FRESH], strlen(noted_path[NOTED_FRESH])) == 0 &&
-            local->values[path][RKC_METRIC_VISITS] > 0)
-            visits[NOTED_FRESH] += local->values[path][RKC_METRIC_VISITS];
+            of_path > 0)
+            visits[NOTED_FRESH] += of_path;
     }
 }
 
 static int64_t bytes_of(const struct rkc_local *local, int which, int metric)
 {
     uint32_t path = image_path(local, noted_path[which]);
-    int64_t bytes = path == RKC_NO_PATH ? 0 : local->values[path][metric];
+    int64_t bytes = path == RKC_NO_PATH ? 0 : rkc_local_value(local, path, metric);
     return bytes > 0 ? bytes : 0;
 }
 

@@ -167,13 +167,23 @@ static inline int64_t local_counted(const struct rkc_local *local, const char *n
     return sum;
 }
 
+/* The sum of the squares of a call path's visits, in ns. */
+static inline rkc_u128 local_squares(const struct rkc_local *local, const char *name)
+{
+    struct rkc_path_hist hist = {0};
+    int64_t path = local_path(local, name);
+    if (path >= 0)
+        rkc_local_hist(local, (uint32_t)path, &hist);
+    return hist.visit_sumsq_ns2;
+}
+
 /* All visits of all call paths but the root. */
 static inline int64_t local_all_visits(const struct rkc_local *local)
 {
     int64_t sum = 0;
     for (uint32_t path = 1; path < local->paths.n_paths; path++)
-        if (local->values[path][RKC_METRIC_VISITS] > 0)
-            sum += local->values[path][RKC_METRIC_VISITS];
+        if (rkc_local_value(local, path, RKC_METRIC_VISITS) > 0)
+            sum += rkc_local_value(local, path, RKC_METRIC_VISITS);
     return sum;
 }
 

@@ -32,7 +32,8 @@ static void test_one(void)
     is_int(beside_collect(), 0, "a call path with one communicator");
     check("one", "MPI_Allreduce", RANKS, 7, "its visits");
     const struct rkc_wait *wait = beside_wait("one", "MPI_Allreduce", RANKS);
-    is_int(wait ? wait->ns_sum : -1, beside.values[wait ? wait->path : 0][RKC_METRIC_INCLUSIVE],
+    is_int(wait ? wait->ns_sum : -1,
+           rkc_local_value(&beside, wait ? wait->path : 0, RKC_METRIC_INCLUSIVE),
            "its time is that of the call path");
     is_int(wait ? wait->comm.first : -1, 0, "the first rank of the world is 0");
     is_int(wait ? wait->sync_ns : 0, RKC_ABSENT, "nothing was measured apart");
@@ -56,7 +57,8 @@ static void test_several(void)
     const struct rkc_wait *first = beside_wait("several", "MPI_Allreduce", 2);
     const struct rkc_wait *second = beside_wait("several", "MPI_Allreduce", RANKS);
     int64_t sum = first && second ? first->ns_sum + second->ns_sum : -1;
-    is_near((double)sum, (double)beside.values[first ? first->path : 0][RKC_METRIC_INCLUSIVE], 2,
+    is_near((double)sum,
+            (double)rkc_local_value(&beside, first ? first->path : 0, RKC_METRIC_INCLUSIVE), 2,
             "their times make the call path's");
     is_int(first ? first->comm.first : -1, me % 2, "the first rank of a half is that in the world");
     check("several", "MPI_Barrier", 2, 4, "two communicators of the same ranks are one");
