@@ -105,6 +105,12 @@ static struct rkc_local_node *new_local_node(struct collector *c)
     return node;
 }
 
+/* Where a node is in the image. */
+static uint32_t unit_of(const struct collector *c, uint32_t index)
+{
+    return rkc_image_unit(c->view->base, c->local->nodes[index].node);
+}
+
 /* The path of a node, made if need be: its parent's path and its region. */
 static int64_t path_of(struct collector *c, uint32_t parent_index, uint32_t region)
 {
@@ -191,8 +197,8 @@ static void take_node(struct collector *c, const struct rkc_node *node)
     }
     if (node->parent)
         parent_index = c->index_of[node->parent] - 1;
-    if (parent_index != UINT32_MAX && (parent_index >= c->local->n_nodes ||
-                                       c->local->nodes[parent_index].unit != node->parent)) {
+    if (parent_index != UINT32_MAX &&
+        (parent_index >= c->local->n_nodes || unit_of(c, parent_index) != node->parent)) {
         c->broken = 1;
         return;
     }
@@ -206,10 +212,7 @@ static void take_node(struct collector *c, const struct rkc_node *node)
     if (!local)
         return;
     local->node = node;
-    local->unit = unit;
     local->parent = parent_index;
-    local->root = parent_index == UINT32_MAX ? c->local->n_nodes - 1
-                                             : c->local->nodes[parent_index].root;
     local->path = (uint32_t)path;
     local->kind = c->local->paths.regions[region].kind;
     local->wait = c->local->paths.regions[region].flags & RKC_WAIT;
@@ -342,8 +345,8 @@ static struct rkc_local_node *node_at(const struct collector *c, uint32_t unit)
     if (unit >= units_of(c->view) || !c->index_of[unit] ||
         c->index_of[unit] > c->local->n_nodes)
         return NULL;
-    struct rkc_local_node *node = &c->local->nodes[c->index_of[unit] - 1];
-    return node->unit == unit ? node : NULL;
+    uint32_t index = c->index_of[unit] - 1;
+    return unit_of(c, index) == unit ? &c->local->nodes[index] : NULL;
 }
 
 /* The node at an address in the process that wrote the image, or NULL. */
@@ -475,18 +478,28 @@ static void find_last_instant(struct collector *c)
     free(inside);
 }
 
+static const struct rkc_local_node *root_of(const struct rkc_local *local,
+                                            const struct rkc_local_node *node)
+{
+    while (!is_root(node))
+        node = &local->nodes[node->parent];
+    return node;
+}
+
 /* Whether an open node tells more of where the rank is than another one of it: of a thread the
  * innermost, of several threads one that is in MPI, else the first. */
-static int tells_more(const struct rkc_local_node *node, const struct rkc_local_node *named)
+static int tells_more(const struct rkc_local *local, const struct rkc_local_node *node,
+                      const struct rkc_local_node *named)
 {
     if (!named)
         return 1;
-    if (node->root == named->root)
+    const struct rkc_local_node *root = root_of(local, node), *named_root = root_of(local, named);
+    if (root == named_root)
         return node->node->depth > named->node->depth;
     int is_mpi = node->kind == RKC_REGION_MPI;
     if (is_mpi != (named->kind == RKC_REGION_MPI))
         return is_mpi;
-    return node->root < named->root;
+    return root < named_root;
 }
 
 /* Give the open nodes the time so far; the row names one of them. */
@@ -498,7 +511,7 @@ static void add_open(struct collector *c)
         uint64_t begin = begin_of(c, node);
         if (!node->is_open)
             continue;
-        if (!is_root(node) && tells_more(node, named))
+        if (!is_root(node) && tells_more(c->local, node, named))
             named = node;
         int64_t ticks = (int64_t)(c->local->end_ticks - begin);
         if (!is_moving(c->view)) /* of a visit that counts one moment, is in the ring the next */
@@ -552,6 +565,8 @@ static int collect(struct collector *c, int32_t rank)
     find_open(c);
     find_last_instant(c);
     add_open(c);
+    free(c->index_of); /* what follows finds room there */
+    c->index_of = NULL;
     local->broken = c->broken;
     local->approximate = !image_rate(c->header);
     if (!c->failed && rkc_local_settle(local) != 0)

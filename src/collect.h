@@ -12,19 +12,25 @@
 /* A node in use, with what of it is not yet in the image's sums. */
 struct rkc_local_node {
     const struct rkc_node *node;
-    uint32_t unit, parent; /* parent: index, or UINT32_MAX */
-    uint32_t root;         /* index */
+    uint32_t parent; /* index, or UINT32_MAX */
     uint32_t path;
-    uint32_t next;         /* 1 + the next node of the same path */
+    uint32_t next;  /* 1 + the next node of the same path */
+    uint32_t ahead; /* of its pending records its histogram has the first so many */
     uint8_t kind, wait, is_open;
     uint64_t visits, ticks, min, max, applied;
     uint64_t polled; /* of the visits, those in a struct rkc_polls */
-    uint32_t ahead; /* of its pending records its histogram has the first so many */
     rkc_u128 square;
-    int64_t children_ticks, children_ns;  /* inclusive */
-    int64_t mpi_ns, busy_elsewhere_ns;    /* of the children: in MPI; in MPI or waiting */
-    int64_t inclusive_ns, exclusive_ns;
+    /* Until it is settled, those of its children, inclusive; then its own. */
+    union {
+        int64_t children_ticks, exclusive_ns;
+    };
+    union {
+        int64_t children_ns, inclusive_ns;
+    };
+    int64_t mpi_ns, busy_elsewhere_ns; /* in MPI; in MPI or waiting */
 };
+
+_Static_assert(sizeof(struct rkc_local_node) == 128, "there is one for each node");
 
 /* A record in a ring that its node does not have yet. */
 struct rkc_local_pending {

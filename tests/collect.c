@@ -13,7 +13,8 @@ static struct rkc_node *node_of(const struct tree *tree, const char *path)
     int64_t at = local_path(&tree->local, path);
     for (uint32_t i = 0; i < tree->local.n_nodes; i++)
         if (tree->local.nodes[i].path == at)
-            return rkc_image_at(tree->image.base, tree->local.nodes[i].unit);
+            return rkc_image_at(tree->image.base,
+                                rkc_image_unit(tree->image.base, tree->local.nodes[i].node));
     return NULL;
 }
 
