@@ -50,9 +50,9 @@ static int add_transfers(struct rkc_local *local)
 
 /* ---- waits ---- */
 
-/* Visits of a call path in a communicator. */
+/* Visits in a communicator. */
 struct visits {
-    uint32_t path, comm;
+    uint32_t comm;
     uint64_t visits, ticks;
     uint64_t synced, sync_ticks;
 };
@@ -66,7 +66,7 @@ struct list {
 static void list_add(struct list *list, struct visits row)
 {
     if (list->n == list->room) {
-        size_t room = 2 * list->room + 64;
+        size_t room = 2 * list->room + 8;
         struct visits *rows = realloc(list->rows, room * sizeof *rows);
         list->failed |= !rows;
         if (!rows)
@@ -77,11 +77,9 @@ static void list_add(struct list *list, struct visits row)
     list->rows[list->n++] = row;
 }
 
-static int by_path_and_comm(const void *a, const void *b)
+static int by_comm(const void *a, const void *b)
 {
     const struct visits *left = a, *right = b;
-    if (left->path != right->path)
-        return left->path < right->path ? -1 : 1;
     return left->comm < right->comm ? -1 : left->comm > right->comm;
 }
 
@@ -95,13 +93,12 @@ static const struct rkc_wait_block *wait_at(const struct rkc_local *local, uint3
 static void list_node(struct list *list, const struct rkc_local *local,
                       const struct rkc_local_node *node)
 {
-    struct visits first = {node->path, node->node->comm, node->visits, node->ticks, 0, 0};
+    struct visits first = {node->node->comm, node->visits, node->ticks, 0, 0};
     uint32_t before = UINT32_MAX;
     const struct rkc_wait_block *wait;
     for (uint32_t unit = node->node->wait; unit < before && (wait = wait_at(local, unit));
          unit = wait->next) {
-        struct visits row = {node->path,          wait->comm,
-                             atomic_load(&wait->visits), atomic_load(&wait->ticks),
+        struct visits row = {wait->comm, atomic_load(&wait->visits), atomic_load(&wait->ticks),
                              atomic_load(&wait->synced), atomic_load(&wait->sync_ticks)};
         first.visits -= row.visits < first.visits ? row.visits : first.visits;
         first.ticks -= row.ticks < first.ticks ? row.ticks : first.ticks;
@@ -114,7 +111,7 @@ static void list_node(struct list *list, const struct rkc_local *local,
 
 /* The row of one call path and communicator. A collective whose ranks need not meet has only
  * what the barrier before it has measured, and is compared by that. */
-static int add_wait(struct rkc_local *local, const struct visits *sum)
+static int add_wait(struct rkc_local *local, uint32_t path, const struct visits *sum)
 {
     const struct rkc_comm_block *comm =
         rkc_local_block(local, sum->comm, RKC_BLOCK_COMM, sizeof *comm);
@@ -124,30 +121,41 @@ static int add_wait(struct rkc_local *local, const struct visits *sum)
     struct rkc_comm_id id = {comm->key, comm->size, comm->first};
     int64_t sync_ns = sum->synced ? rkc_clock_ns(sum->sync_ticks, local->rate) : RKC_ABSENT;
     int64_t ns = sum->visits ? rkc_clock_ns(sum->ticks, local->rate) : sync_ns;
-    int status = rkc_profile_wait_add(&local->paths, sum->path, &id, local->row.rank,
-                                      visits < INT64_MAX ? (int64_t)visits : INT64_MAX, ns, sync_ns);
+    int status =
+        rkc_profile_wait_add(&local->paths, path, &id, local->row.rank,
+                             visits < INT64_MAX ? (int64_t)visits : INT64_MAX, ns, sync_ns);
     return status == RKC_EARG ? 0 : status;
+}
+
+/* The rows of one call path; the list is for use in between. */
+static int add_path_waits(struct rkc_local *local, uint32_t path, struct list *list)
+{
+    int status = 0;
+    list->n = 0;
+    for (uint32_t i = local->first_node[path]; i; i = local->nodes[i - 1].next)
+        if (local->nodes[i - 1].node->comm || local->nodes[i - 1].node->wait)
+            list_node(list, local, &local->nodes[i - 1]);
+    if (list->n > 1)
+        qsort(list->rows, list->n, sizeof *list->rows, by_comm);
+    for (size_t i = 0; i < list->n && !status;) {
+        struct visits sum = list->rows[i];
+        while (++i < list->n && list->rows[i].comm == sum.comm) {
+            sum.visits += list->rows[i].visits;
+            sum.ticks += list->rows[i].ticks;
+            sum.synced += list->rows[i].synced;
+            sum.sync_ticks += list->rows[i].sync_ticks;
+        }
+        status = add_wait(local, path, &sum);
+    }
+    return status;
 }
 
 static int add_waits(struct rkc_local *local)
 {
     struct list list = {0};
     int status = 0;
-    for (uint32_t i = 0; i < local->n_nodes; i++)
-        if (local->nodes[i].node->comm || local->nodes[i].node->wait)
-            list_node(&list, local, &local->nodes[i]);
-    if (list.n)
-        qsort(list.rows, list.n, sizeof *list.rows, by_path_and_comm);
-    for (size_t i = 0; i < list.n && !status;) {
-        struct visits sum = list.rows[i];
-        while (++i < list.n && by_path_and_comm(&list.rows[i], &sum) == 0) {
-            sum.visits += list.rows[i].visits;
-            sum.ticks += list.rows[i].ticks;
-            sum.synced += list.rows[i].synced;
-            sum.sync_ticks += list.rows[i].sync_ticks;
-        }
-        status = add_wait(local, &sum);
-    }
+    for (uint32_t path = 0; path < local->paths.n_paths && !status; path++)
+        status = add_path_waits(local, path, &list);
     free(list.rows);
     return list.failed ? RKC_ENOMEM : status;
 }
