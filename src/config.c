@@ -101,11 +101,13 @@ static int number(const char *value, int base, long min, long max, long *result)
     return 0;
 }
 
+/* Nothing is written where nothing changes: a page that nothing else touches costs memory then. */
 static int keep_text(const char *value, char *out, size_t size)
 {
     if (strlen(value) >= size)
         return RKC_EARG;
-    strcpy(out, value);
+    if (strcmp(out, value) != 0)
+        strcpy(out, value);
     return 0;
 }
 
@@ -248,9 +250,12 @@ static void take_defaults(struct rkc_config *config)
 {
     const char *wanted;
     memset(config, 0, offsetof(struct rkc_config, output));
-    /* Of the texts no more than is used: they may have pages that nothing else touches. */
-    config->output[0] = config->include[0] = config->exclude[0] = 0;
-    config->spool[0] = config->writer[0] = config->run_id[0] = 0;
+    keep_text("", config->output, sizeof config->output);
+    keep_text("", config->include, sizeof config->include);
+    keep_text("", config->exclude, sizeof config->exclude);
+    keep_text("", config->spool, sizeof config->spool);
+    keep_text("", config->writer, sizeof config->writer);
+    keep_text("", config->run_id, sizeof config->run_id);
     for (size_t i = 0; i < SETTINGS; i++)
         take(settings[i].name, settings[i].fallback, config, &wanted);
 }

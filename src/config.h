@@ -62,6 +62,7 @@ struct rkc_config_problem {
 
 /** Read the environment. Malformed and unknown variables leave the default.
  *
+ * @param config  all zero, or read before
  * @param problems  filled with up to `max` of them, to be logged once the rank is known
  *
  * @return the number of problems

@@ -38,6 +38,7 @@ enum state { NOT_STARTED, ON, OFF };
 
 /* How long the end of a run waits for devices at most: what was queued before it is over soon. */
 static const int64_t DRAIN_NS = 5000000000;
+enum { NAME_ROOM = RKC_PATTERN_MAX + PATH_MAX };
 
 static struct {
     _Atomic int state; /* enum state */
@@ -47,9 +48,9 @@ static struct {
     struct rkc_config_problem problem[PROBLEMS_MAX];
     size_t n_problems;
     struct rkc_image image;
-    char folder[PATH_MAX]; /* in which the program began */
-    char output[RKC_PATTERN_MAX + PATH_MAX];
-    char writer[RKC_PATTERN_MAX + PATH_MAX];
+    /* They stand one behind the other, for each page that they touch costs memory. */
+    const char *folder, *output, *writer; /* folder: in which the program began */
+    char names[PATH_MAX + 2 * NAME_ROOM];
 } run;
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -79,11 +80,17 @@ static void name_output(void)
     char name[RKC_PATTERN_MAX];
     if (rkc_config_expand(run.config.output, &values, name, sizeof name) != 0)
         strcpy(name, "rankclock.h5");
-    if (!getcwd(run.folder, sizeof run.folder))
-        strcpy(run.folder, ".");
-    int is_whole = name[0] == '/' || strcmp(run.folder, ".") == 0;
-    snprintf(run.output, sizeof run.output, "%s%s%s", is_whole ? "" : run.folder,
-             is_whole ? "" : "/", name);
+    if (!getcwd(run.names, PATH_MAX))
+        strcpy(run.names, ".");
+    size_t length = strlen(run.names), begin = length + 1;
+    run.folder = run.names;
+    run.output = run.names + begin;
+    if (name[0] != '/' && strcmp(run.folder, ".") != 0) {
+        memcpy(run.names + begin, run.names, length);
+        run.names[begin + length] = '/';
+        begin += length + 1;
+    }
+    strcpy(run.names + begin, name);
 }
 
 static int is_program(const char *path)
@@ -93,25 +100,32 @@ static int is_program(const char *path)
 }
 
 /* Beside the library as installed; or the build tree's. */
-static void find_writer(void)
+static void name_writer(char *writer)
 {
     static const char *const places[] = {"../bin/rankclock", "../../bin/rankclock",
                                          "../tools/rankclock"};
     Dl_info info;
     char library[PATH_MAX];
     if (run.config.writer[0]) {
-        snprintf(run.writer, sizeof run.writer, "%s", run.config.writer);
+        snprintf(writer, NAME_ROOM, "%s", run.config.writer);
         return;
     }
     if (dladdr(&rkc_private_marker, &info) && realpath(info.dli_fname, library)) {
         *strrchr(library, '/') = 0;
         for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-            snprintf(run.writer, sizeof run.writer, "%s/%s", library, places[i]);
-            if (is_program(run.writer))
+            snprintf(writer, NAME_ROOM, "%s/%s", library, places[i]);
+            if (is_program(writer))
                 return;
         }
     }
-    snprintf(run.writer, sizeof run.writer, "%s", RKC_BINDIR "/rankclock");
+    snprintf(writer, NAME_ROOM, "%s", RKC_BINDIR "/rankclock");
+}
+
+static void find_writer(void)
+{
+    char *writer = run.names + (run.output - run.names) + strlen(run.output) + 1;
+    name_writer(writer);
+    run.writer = writer;
 }
 
 static void identify(struct rkc_image_header *header)
