@@ -26,11 +26,11 @@ static struct {
     struct rkc_region *other;
     uint32_t n;
     int full; /* said once */
+    _Atomic uint32_t slots; /* of the table in use */
     struct rkc_region handle[HANDLES];
     /* 1 + index of the handle. A table of n slots is slot[n] to slot[2 * n - 1], so that memory is
      * touched as names come, and whoever looks while a larger one is made finds the former whole. */
     _Atomic uint16_t slot[2 * SLOTS];
-    _Atomic uint32_t slots; /* of the table in use */
 } table;
 
 static uint32_t hash_name(const char *name, size_t length, uint32_t seed)

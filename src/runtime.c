@@ -44,13 +44,13 @@ static struct {
     _Atomic int state; /* enum state */
     _Atomic int done;
     _Atomic int model; /* enum rkc_model */
-    struct rkc_config config;
-    struct rkc_config_problem problem[PROBLEMS_MAX];
     size_t n_problems;
     struct rkc_image image;
     /* They stand one behind the other, for each page that they touch costs memory. */
     const char *folder, *output, *writer; /* folder: in which the program began */
     char names[PATH_MAX + 2 * NAME_ROOM];
+    struct rkc_config config;
+    struct rkc_config_problem problem[PROBLEMS_MAX];
 } run;
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
