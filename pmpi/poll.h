@@ -33,11 +33,11 @@ RKC_POLL_INLINE struct rkc_poll *rkc_poll_begin(enum rkc_mpi_id id, const char *
     struct rkc_hot *hot = &rkc_private_hot;
     if (RKC_LIKELY(hot->next_region) || !hot->thread)
         return NULL;
-    uint64_t now = rkc_clock_counter();
     struct rkc_poll *poll = &hot->thread->poll;
     if (atomic_load_explicit(&poll->armed, memory_order_relaxed) != 1 + (uint32_t)id ||
         poll->node != hot->next || hot->mpi_frame)
         return NULL;
+    uint64_t now = rkc_clock_counter();
     poll->begin = now;
     hot->mpi_frame = frame;
     hot->open = poll->node;
