@@ -48,6 +48,7 @@ C_COMMAND_TESTS = \
 
 # Of librankclock-mpi.
 MPI_TESTS = \
+	tests/failed.mpi \
 	tests/gather.mpi \
 	tests/kinds.mpi \
 	tests/matrix.mpi \

@@ -268,29 +268,6 @@ static void test_freed(void)
     is_idle("no freed request is left");
 }
 
-static void test_failed(void)
-{
-    MPI_Request requests[2];
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    rkc_begin("fail");
-    MPI_Irecv(in[0], 1, MPI_INT, peer, 70, MPI_COMM_WORLD, &requests[0]);
-    receive(71, &requests[1]);
-    send_ints(4, 70);
-    send_ints(3, 71);
-    int rc = MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-    is_int(rc, MPI_ERR_IN_STATUS, "a truncated message fails in the status");
-    if (requests[1] != MPI_REQUEST_NULL)
-        MPI_Wait(&requests[1], MPI_STATUS_IGNORE); /* was left pending */
-    MPI_Irecv(in[0], 1, MPI_INT, peer, 72, MPI_COMM_WORLD, &requests[0]);
-    send_ints(4, 72);
-    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
-    rkc_end("fail");
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
-    is_int(counters_of("fail", "MPI_Irecv").received, 12, "only the good receive counts");
-    is_int(counters_of("fail", "MPI_Irecv").sizes, 1, "and is an entry");
-    is_idle("no failed request is left");
-}
-
 /* ---- collectives ---- */
 
 static void test_collectives(void)
@@ -483,7 +460,6 @@ int main(int argc, char **argv)
     test_persistent();
     test_cancelled();
     test_freed();
-    test_failed();
     test_collectives();
     test_persistent_collectives();
     test_paused();
