@@ -36,7 +36,7 @@ static inline void fold(struct rkc_polls *polls, uint64_t ticks, double rate)
     set(&polls->hist[bucket], value(&polls->hist[bucket]) + 1);
 }
 
-RKC_POLLS void rkc_poll_fold(struct rkc_polls *polls, double rate)
+void rkc_poll_fold(struct rkc_polls *polls, double rate)
 {
     uint64_t visits = value(&polls->visits);
     while (polls->folded < visits) {

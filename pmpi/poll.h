@@ -3,7 +3,8 @@
  *   struct rkc_poll *poll = rkc_poll_begin(RKC_MPI_Iprobe, __builtin_frame_address(0));
  *   if (poll) {
  *       int rc = RKC_POLL_NEXT(poll, Iprobe)(...);
- *       if (!rkc_poll_missed(poll, rc == MPI_SUCCESS && !*flag))
+ *       uint64_t now = rkc_clock_counter();
+ *       if (!rkc_poll_missed(poll, now, rc == MPI_SUCCESS && !*flag))
  *           rkc_poll_hit(poll, &call);     and go on as after rkc_mpi_leave
  *   } else {
  *       ... as with any other call; and after rkc_mpi_leave
@@ -31,11 +32,11 @@
 RKC_POLL_INLINE struct rkc_poll *rkc_poll_begin(enum rkc_mpi_id id, const char *frame)
 {
     struct rkc_hot *hot = &rkc_private_hot;
-    if (RKC_LIKELY(hot->next_region) || !hot->thread)
+    if (RKC_UNLIKELY(hot->next_region || !hot->thread))
         return NULL;
     struct rkc_poll *poll = &hot->thread->poll;
-    if (atomic_load_explicit(&poll->armed, memory_order_relaxed) != 1 + (uint32_t)id ||
-        poll->node != hot->next || hot->mpi_frame)
+    if (RKC_UNLIKELY(atomic_load_explicit(&poll->armed, memory_order_relaxed) != 1 + (uint32_t)id ||
+                     poll->node != hot->next || hot->mpi_frame))
         return NULL;
     uint64_t now = rkc_clock_counter();
     poll->begin = now;
@@ -52,11 +53,12 @@ RKC_POLL_INLINE struct rkc_poll *rkc_poll_begin(enum rkc_mpi_id id, const char *
 /* Bring the pending visits into the sums. */
 void rkc_poll_fold(struct rkc_polls *polls, double rate);
 
-/* Whether that was one more call that came to nothing; if not, nothing was done. */
-RKC_POLL_INLINE int rkc_poll_missed(struct rkc_poll *poll, int came_to_nothing)
+/* Whether that, ended at `now`, was one more call that came to nothing; if not, nothing was done.
+ */
+RKC_POLL_INLINE int rkc_poll_missed(struct rkc_poll *poll, uint64_t now, int came_to_nothing)
 {
     struct rkc_hot *hot = &rkc_private_hot;
-    uint64_t ticks = rkc_clock_counter() - poll->begin;
+    uint64_t ticks = now - poll->begin;
     if (RKC_UNLIKELY(!came_to_nothing || hot->next_region || hot->open != poll->node ||
                      (int64_t)ticks < 0))
         return 0;
@@ -64,8 +66,7 @@ RKC_POLL_INLINE int rkc_poll_missed(struct rkc_poll *poll, int came_to_nothing)
     uint64_t visits = atomic_load_explicit(&polls->visits, memory_order_relaxed);
     if (RKC_UNLIKELY(visits - polls->folded >= RKC_POLLS_PENDING))
         rkc_poll_fold(polls, poll->rate);
-    atomic_store_explicit(&polls->pending[visits % RKC_POLLS_PENDING], ticks,
-                          memory_order_relaxed);
+    atomic_store_explicit(&polls->pending[visits % RKC_POLLS_PENDING], ticks, memory_order_relaxed);
     atomic_store_explicit(&polls->begin, RKC_NO_BEGIN, memory_order_relaxed);
     atomic_store_explicit(&polls->visits, visits + 1, memory_order_release);
     hot->open = poll->up;
