@@ -17,7 +17,7 @@ check() {
 # The level of a file of src/ by its name without folder and ending; public headers are 0.
 level() {
     case $1 in
-    autoconf | rankclock/* | clock | config | identity | line | log | schema | schema_tables | stats | status | utf8)
+    apart | autoconf | rankclock/* | clock | config | identity | line | log | schema | schema_tables | stats | status | utf8)
         echo 0 ;;
     buffer | calltree | collect | fold | hot | image | index | local* | numbers | pack* | profile* | spool | thread | view | \
         sink/sink | gpu/*) echo 1 ;;
@@ -68,6 +68,14 @@ check "what shows files sees nothing of the library but its public headers"
 wc -l $(git ls-files '*.c' '*.h' '*.hpp' 2>/dev/null || ls src/*.[ch] src/*/*.[ch] pmpi/*.[ch] tools/*.[ch]) |
     awk '$2 != "total" && $1 > 600 { print $2, "has", $1, "lines" }' >>"$found"
 check "no file has more than 600 lines"
+
+for list in src/librankclock.ld pmpi/librankclock-mpi.ld; do
+    for name in $(sed -n 's/^ *\*(\.text\.\([A-Za-z0-9_]*\) .*/\1/p' "$list"); do
+        grep -q -w -e "$name" -e "${name#MPI_}" src/*.[ch] src/*/*.[ch] pmpi/*.[ch] pmpi/*.def ||
+            echo "$list names $name, which there is not" >>"$found"
+    done
+done
+check "what the linker puts first are functions that there are"
 
 # make takes the log of tests/x.t for that of tests/x.sh, and runs one of them.
 sed -n 's,^\ttests/\([a-z0-9_/]*\)\.\(t\|mpi\|sh\)\( .\)*$,\1,p' tests/local.mk | sort | uniq -d |
