@@ -464,12 +464,18 @@ struct rkc_view {
     const char *base;
     size_t bytes; /* readable and in use */
     void *owned;  /* to be freed, or NULL */
+    size_t kept;  /* from its beginning, which a file has: see rkc_view_let_go */
     int live;     /* a process was writing: what is in its rings is not to be trusted, ... */
     int still;    /* ... unless no visit ended while it was read, as in one that hangs */
 };
 
 /* The own image, in place, once recording has stopped. */
 void rkc_view_own(struct rkc_view *view, const struct rkc_image *image);
+
+/* Give back memory of bytes [from, to) as far as a file has them, whole steps of it: they are read
+ * from there again if they are looked at again. */
+enum { RKC_VIEW_STEP = 64 << 10 };
+void rkc_view_let_go(const struct rkc_view *view, size_t from, size_t to);
 
 /** Read the header alone, checked as rkc_view_open does; the same statuses and `text`. */
 int rkc_view_peek(struct rkc_image_header *header, const char *path, char *text, size_t size);

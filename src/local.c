@@ -270,6 +270,20 @@ static int has_numbers(const int64_t *values)
     return values[RKC_METRIC_VISITS] != RKC_ABSENT;
 }
 
+/* A rank has most memory while it packs: what lies before the nodes that are read now, most of which
+ * are in the order of their paths, has been read. */
+static void let_go(const struct rkc_local *local, uint32_t path, size_t *upto)
+{
+    if (!local->view->kept || !local->first_node[path])
+        return;
+    const struct rkc_local_node *node = &local->nodes[local->first_node[path] - 1];
+    size_t here = (size_t)((const char *)node->node - local->view->base);
+    if (here < *upto + RKC_VIEW_STEP)
+        return;
+    rkc_view_let_go(local->view, *upto, here);
+    *upto = here / RKC_VIEW_STEP * RKC_VIEW_STEP;
+}
+
 int rkc_local_pack(const struct rkc_local *local, const uint32_t *map, uint32_t first, uint32_t n,
                    struct rkc_buffer *buffer)
 {
@@ -280,13 +294,14 @@ int rkc_local_pack(const struct rkc_local *local, const uint32_t *map, uint32_t 
     for (uint32_t path = 0; path < local->paths.n_paths; path++)
         if (map[path] >= first && map[path] - first < n)
             path_of[map[path] - first] = path + 1;
-    size_t begin = buffer->size;
+    size_t begin = buffer->size, read = 0;
     rkc_numbers_pack_begin(buffer, first, n, 0);
     for (uint32_t i = 0; i < n; i++) {
         int64_t values[RKC_METRICS];
         struct rkc_path_hist hist;
         if (!path_of[i])
             continue;
+        let_go(local, path_of[i] - 1, &read);
         rkc_local_values(local, path_of[i] - 1, values);
         if (!has_numbers(values))
             continue;
@@ -294,6 +309,7 @@ int rkc_local_pack(const struct rkc_local *local, const uint32_t *map, uint32_t 
         rkc_numbers_pack_path(buffer, first + i, local->row.rank, values, &hist);
         present++;
     }
+    rkc_view_let_go(local->view, read, local->view->kept);
     rkc_numbers_pack_end(buffer, begin, present);
     free(path_of);
     return buffer->failed ? RKC_ENOMEM : 0;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +22,17 @@ void rkc_view_own(struct rkc_view *view, const struct rkc_image *image)
     *view = (struct rkc_view){
         .base = image->base,
         .bytes = atomic_load_explicit(&rkc_image_header(image)->used, memory_order_acquire)};
+    if (image->spool.name[0])
+        view->kept = atomic_load_explicit(&rkc_image_header(image)->backed, memory_order_acquire);
+}
+
+/* What this process alone has of a shared map are its page tables. */
+void rkc_view_let_go(const struct rkc_view *view, size_t from, size_t to)
+{
+    from = (from + RKC_VIEW_STEP - 1) / RKC_VIEW_STEP * RKC_VIEW_STEP;
+    to = (to < view->kept ? to : view->kept) / RKC_VIEW_STEP * RKC_VIEW_STEP;
+    if (from < to)
+        madvise((void *)(uintptr_t)(view->base + from), to - from, MADV_DONTNEED);
 }
 
 void rkc_view_close(struct rkc_view *view)

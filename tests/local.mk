@@ -23,6 +23,7 @@ C_TESTS = \
 	tests/gpu_find.t \
 	tests/identity.t \
 	tests/image.t \
+	tests/local.t \
 	tests/neighbors.t \
 	tests/nomem.t \
 	tests/pack.t \

@@ -178,7 +178,8 @@ static int twins;
 /* Call paths that all ranks have, odd ranks in reverse order, and one of its own. */
 static struct rkc_local make_local(int rank, int n_common)
 {
-    struct rkc_local local = {0};
+    static const struct rkc_view nothing;
+    struct rkc_local local = {.view = &nothing};
     char name[32];
     rkc_profile_init(&local.paths, 0);
     rkc_job_init(&local.job);

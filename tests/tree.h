@@ -36,11 +36,12 @@ static inline uint32_t tree_region(struct tree *tree, enum rkc_region_kind kind,
     return rkc_image_unit(tree->image.base, block);
 }
 
-/* Begin anew: an image, and the calling thread at time 0 in its root. */
-static inline void tree_init(struct tree *tree)
+/* Begin anew: an image, behind a file if a folder is named, and the calling thread at time 0 in its
+ * root. */
+static inline void tree_init_in(struct tree *tree, const char *folder)
 {
     memset(tree, 0, sizeof *tree);
-    if (rkc_image_create(&tree->image, NULL, 0) != 0)
+    if (rkc_image_create(&tree->image, folder, 0) != 0)
         exit(1);
     struct rkc_image_header *header = rkc_image_header(&tree->image);
     header->clock.quick_rate = TICK_IS_NS;
@@ -54,6 +55,11 @@ static inline void tree_init(struct tree *tree)
         exit(1);
     struct rkc_node *root = rkc_image_at(tree->image.base, tree->thread->ring->root);
     root->begin = 0;
+}
+
+static inline void tree_init(struct tree *tree)
+{
+    tree_init_in(tree, NULL);
 }
 
 static inline uint32_t tree_user(struct tree *tree, const char *name)

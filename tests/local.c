@@ -1,0 +1,90 @@
+/* local.c - what packing leaves in memory of the image that it reads. */
+#include "autoconf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tree.h"
+
+enum { PATHS = 1000 };
+
+static char folder[] = "/tmp/rankclock-local.XXXXXX";
+
+/* KiB in memory of the mapping that begins at an address, -1 where the system does not tell. */
+static long resident_kib(const void *base)
+{
+    char line[512], begin[32];
+    long kib = -1;
+    int here = 0;
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    snprintf(begin, sizeof begin, "%lx-", (unsigned long)(uintptr_t)base);
+    while (maps && kib < 0 && fgets(line, sizeof line, maps)) {
+        here |= strncmp(line, begin, strlen(begin)) == 0;
+        if (here && sscanf(line, "Rss: %ld", &kib) == 1)
+            break;
+    }
+    if (maps)
+        fclose(maps);
+    return kib;
+}
+
+/* A tree of many call paths, with or without a file. */
+static void grow(struct tree *tree, const char *spool)
+{
+    char name[32];
+    tree_init_in(tree, spool);
+    for (uint64_t i = 0; i < PATHS; i++) {
+        snprintf(name, sizeof name, "region %d", (int)i);
+        tree_visit(tree, tree_user(tree, name), 1000 * i, 1000 * i + i + 1);
+    }
+    tree_collect(tree, 1000 * PATHS);
+}
+
+static struct rkc_buffer pack(const struct tree *tree)
+{
+    uint32_t n = tree->local.paths.n_paths, *map = malloc(n * sizeof *map);
+    struct rkc_buffer buffer = {0};
+    for (uint32_t i = 0; i < n; i++)
+        map[i] = i;
+    is_int(rkc_local_pack(&tree->local, map, 0, n, &buffer), 0, "the numbers can be packed");
+    free(map);
+    return buffer;
+}
+
+static void test_letting_go(void)
+{
+    struct tree tree;
+    grow(&tree, NULL);
+    struct rkc_buffer from_memory = pack(&tree);
+    tree_free(&tree);
+
+    grow(&tree, folder);
+    long before = resident_kib(tree.image.base);
+    struct rkc_buffer from_file = pack(&tree);
+    long after = resident_kib(tree.image.base);
+    ok(from_file.size == from_memory.size &&
+           memcmp(from_file.data, from_memory.data, from_file.size) == 0,
+       "from a file the same as from memory");
+    if (before < 0)
+        skip(1, "the system does not tell how much of a mapping is in memory");
+    else
+        ok(before >= 400 && after <= 64, "what has been read leaves memory");
+    struct rkc_buffer again = pack(&tree);
+    ok(again.size == from_file.size && memcmp(again.data, from_file.data, again.size) == 0,
+       "and is read again if need be");
+    rkc_buffer_free(&again);
+    rkc_buffer_free(&from_file);
+    rkc_buffer_free(&from_memory);
+    tree_free(&tree);
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder))
+        exit(1);
+    test_letting_go();
+    rmdir(folder);
+    return done_testing();
+}
