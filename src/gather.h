@@ -28,6 +28,9 @@ struct rkc_gather {
 /* What the packet of an image needs at most, with something for what other threads may add. */
 int64_t rkc_gather_bytes(const struct rkc_image *image);
 
+/* The same of all but the head of a packet: gather_bytes.c. */
+int64_t rkc_gather_body_bytes(const struct rkc_image *image);
+
 /* Get ready to agree on gather->bytes, whose maximum over ranks holds; `bytes` is what this rank
  * needs. What can fail is done here: without memory the rank asks for more than there may be. */
 void rkc_gather_prepare(struct rkc_gather *gather, const struct rkc_link *link, int64_t bytes);

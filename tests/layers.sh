@@ -21,7 +21,7 @@ level() {
         echo 0 ;;
     buffer | calltree | collect | fold | hot | image | index | local* | numbers | pack* | profile* | spool | thread | view | \
         sink/sink | gpu/*) echo 1 ;;
-    await | devices | rank_rows | finish | gather | gpu_region | link | mark | mpi_blocks | neighbors* | peers | reader* | reduce | region | runtime | save | signals | node_page | sink/* | \
+    await | devices | rank_rows | finish | gather* | gpu_region | link | mark | mpi_blocks | neighbors* | peers | reader* | reduce | region | runtime | save | signals | node_page | sink/* | \
         names | publish | spawn | stream | unstream | pipe | job | hdf5*) echo 2 ;;
     *) echo "? $1" ;;
     esac
