@@ -10,10 +10,13 @@
 /* Bounds of what pack.c makes of things. */
 enum {
     REGION_BYTES = 24,
-    PATH_BYTES = 8 + 16 + 8 * RKC_HOST_METRICS + 17,
+    PATH_BYTES = 8 + 16 + 17 + 8 * (RKC_METRIC_SLOWEST_THREAD + 1 - RKC_METRIC_VISITS),
+    SOME_BYTES = 8,        /* a metric that not all have */
+    OPEN_BYTES = 32 * 8,   /* one of those of the regions that a thread has not ended, mostly none */
+    TRAFFIC_BYTES = 4 * 8, /* the metrics of what is moved */
     TIMED_BYTES = 8 * (RKC_METRICS - RKC_HOST_METRICS),
     BUCKET_BYTES = 9,
-    WAIT_BYTES = sizeof(struct rkc_wait),
+    WAIT_BYTES = RKC_PACKED_WAIT_BYTES,
     NOTES_BYTES = 2048,
     NOTE_BYTES = 64
 };
@@ -25,6 +28,8 @@ static int64_t bytes_of_nodes(const struct rkc_nodes_block *block)
     for (uint32_t i = 0; i < n && i < RKC_NODES_PER_BLOCK; i++) {
         bytes += PATH_BYTES;
         bytes += block->node[i].comm ? WAIT_BYTES : 0;
+        bytes += block->node[i].unclosed ? SOME_BYTES : 0;
+        bytes += block->node[i].sampled_out ? SOME_BYTES : 0;
         for (unsigned bucket = 0; bucket < RKC_TIME_BUCKETS; bucket++)
             bytes += block->node[i].hist[bucket] ? BUCKET_BYTES : 0;
     }
@@ -51,7 +56,7 @@ static int64_t bytes_of_high(const struct rkc_high_block *high)
 static int64_t bytes_of_traffic(const struct rkc_traffic *traffic)
 {
     int64_t bytes = traffic->kinds.send || traffic->kinds.recv ? sizeof(struct rkc_transfer) : 0;
-    return bytes + bytes_of_counts(traffic->size, RKC_SIZES_NEAR);
+    return bytes + TRAFFIC_BYTES + bytes_of_counts(traffic->size, RKC_SIZES_NEAR);
 }
 
 /* A visit in the ring may be the first of its bucket. */
@@ -59,7 +64,8 @@ static int64_t bytes_of_ring(const struct rkc_ring *ring)
 {
     uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
-    return head - tail <= RKC_RING_RECORDS ? (int64_t)(head - tail) * BUCKET_BYTES : 0;
+    int64_t bytes = OPEN_BYTES;
+    return head - tail <= RKC_RING_RECORDS ? bytes + (int64_t)(head - tail) * BUCKET_BYTES : bytes;
 }
 
 /* What visits lack is a note, too. */
