@@ -202,7 +202,7 @@ static int note_values(struct rkc_local *local, uint32_t region, const int64_t *
  * paths named "(other)". */
 static int look_at_paths(struct rkc_local *local, uint64_t *in_other)
 {
-    uint32_t metrics = RKC_ALL_METRICS & ~RKC_GPU_METRICS;
+    uint32_t metrics = RKC_ALL_METRICS & ~RKC_RARE_METRICS;
     local->metrics = RKC_ALL_METRICS;
     for (uint32_t path = 0; path < local->paths.n_paths; path++) {
         int64_t values[RKC_METRICS];

@@ -79,6 +79,11 @@ enum rkc_metric {
 /* Sets of metrics have bit 1 << metric for each. */
 #define RKC_ALL_METRICS ((UINT32_C(1) << RKC_METRICS) - 1)
 #define RKC_GPU_METRICS (RKC_ALL_METRICS & ~((UINT32_C(1) << RKC_HOST_METRICS) - 1))
+
+/* Those that are in a file only if some call path has them. */
+#define RKC_RARE_METRICS                                                                           \
+    (RKC_GPU_METRICS | UINT32_C(1) << RKC_METRIC_IN_FLIGHT | UINT32_C(1) << RKC_METRIC_BLOCKED |   \
+     UINT32_C(1) << RKC_METRIC_SAMPLED_OUT | UINT32_C(1) << RKC_METRIC_UNCLOSED)
 _Static_assert(RKC_METRICS < 32 && RKC_METRIC_DEVICE_CAPTURED + RKC_GPU_REASONS == RKC_METRICS,
                "a set is one word, and the reasons are the last metrics, in their order");
 

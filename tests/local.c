@@ -1,4 +1,4 @@
-/* local.c - what packing leaves in memory of the image that it reads. */
+/* local.c - which metrics a rank has, and what packing leaves of its image in memory. */
 #include "autoconf.h"
 
 #include <stdio.h>
@@ -80,10 +80,39 @@ static void test_letting_go(void)
     tree_free(&tree);
 }
 
+/* What no call path has is not to be in the file. */
+static void test_metrics(void)
+{
+    const uint32_t rare = UINT32_C(1) << RKC_METRIC_IN_FLIGHT | UINT32_C(1) << RKC_METRIC_BLOCKED;
+    const uint32_t sampled = UINT32_C(1) << RKC_METRIC_SAMPLED_OUT;
+    const uint32_t unclosed = UINT32_C(1) << RKC_METRIC_UNCLOSED;
+    struct tree tree;
+    tree_init(&tree);
+    tree_visit(&tree, tree_user(&tree, "step"), 100, 200);
+    tree_collect(&tree, 1000);
+    ok(tree.local.metrics == (RKC_ALL_METRICS & ~RKC_RARE_METRICS),
+       "a plain region has those of every region");
+    tree_free(&tree);
+
+    tree_init(&tree);
+    uint32_t step = tree_user(&tree, "step");
+    for (uint64_t i = 0; i < 4; i++) {
+        tree_begin_every(&tree, step, 2, 100 * i);
+        tree_end(&tree, step, 100 * i + 50);
+    }
+    tree_begin(&tree, tree_user(&tree, "open"), 500);
+    tree_collect(&tree, 1000);
+    ok(tree.local.metrics & sampled && tree.local.metrics & unclosed,
+       "and of what was left out, or is open, where there is such");
+    is_int(tree.local.metrics & rare, 0, "none of requests where there are none");
+    tree_free(&tree);
+}
+
 int main(void)
 {
     if (!mkdtemp(folder))
         exit(1);
+    test_metrics();
     test_letting_go();
     rmdir(folder);
     return done_testing();

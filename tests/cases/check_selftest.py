@@ -186,6 +186,8 @@ DAMAGES = {
     "a wrong rank of the maximum": lambda file: set_value(file, "profile/visits/max_rank", SEND, 1),
     "a wrong number of ranks": lambda file: set_value(file, "profile/visits/ranks", ODD, 2),
     "unclosed above visits": lambda file: set_value(file, "per_rank/unclosed", (1, ODD), 2),
+    "unclosed in one place": lambda file: remove(file, "per_rank/unclosed"),
+    "nothing unclosed": lambda file: set_value(file, "per_rank/unclosed", slice(None), -1),
     "no reduced metric": lambda file: remove(file, "profile/bytes_sent"),
     "no part of a metric": lambda file: remove(file, "profile/visits/max"),
     "no visits": lambda file: remove(file, "per_rank/visits"),

@@ -10,6 +10,7 @@ KINDS = ("user", "mpi", "root", "other")
 STATES = ("running", "finalized", "aborted", "signal")
 PROFILE_PARTS = ("sum", "min", "max", "sumsq", "min_rank", "max_rank", "ranks")
 ABSENT = -1
+RARE = ("in_flight_ns", "blocked_ns", "sampled_out", "unclosed")  # there if some call path has them
 
 
 def text_of(value):
@@ -62,6 +63,8 @@ class Profile:
 
     def value(self, metric, rank, path):
         """A metric of one call path on one rank; what the rank has not measured is none."""
+        if metric in RARE and metric not in self.metrics:
+            return 0
         return max(0, int(self.metrics[metric][self.ranks.index(rank), path]))
 
     def wall_ns(self, rank):
@@ -175,9 +178,13 @@ def metric_faults(profile):
             faults.extend(reduced_faults(key, rows, profile.reduced[key], profile.ranks))
             if (rows < ABSENT).any():
                 faults.append(f"/per_rank/{key} holds a negative number")
+            if key in RARE and (rows == ABSENT).all():
+                faults.append(f"/per_rank/{key} holds nothing")
     for less, more in (("unclosed", "visits"), ("exclusive_ns", "inclusive_ns"),
                        ("visit_min_ns", "visit_max_ns")):
         rows = profile.metrics.get(less), profile.metrics.get(more)
+        if less in RARE and rows[0] is None and less not in profile.reduced:
+            continue
         if any(row is None or row.shape != shape for row in rows):
             faults.append(f"/per_rank lacks {less} or {more}")
         elif (rows[0][:, 1:] > rows[1][:, 1:]).any():
