@@ -227,9 +227,11 @@ measure_life() {
 measure_signals() {
     round=0
     while [ $((round += 1)) -le "$rounds" ]; do
-        attempt env BENCH_PRELOAD="$libdir/librankclock-mpi.so" "$bench/signal_bench"
+        attempt env BENCH_PRELOAD="$libdir/librankclock-mpi.so" RANKCLOCK_RUN_ID=bench$$ \
+            "$bench/signal_bench"
         keep signal.
     done
+    rm -f /dev/shm/rankclock-bench$$.* # of what was ended
 }
 
 measure_scale() {
