@@ -53,8 +53,7 @@ RKC_POLL_INLINE struct rkc_poll *rkc_poll_begin(enum rkc_mpi_id id, const char *
 /* Bring the pending visits into the sums. */
 void rkc_poll_fold(struct rkc_polls *polls, double rate);
 
-/* Whether that, ended at `now`, was one more call that came to nothing; if not, nothing was done.
- */
+/* Whether that, ended at `now`, was one more call that came to nothing; else nothing was done. */
 RKC_POLL_INLINE int rkc_poll_missed(struct rkc_poll *poll, uint64_t now, int came_to_nothing)
 {
     struct rkc_hot *hot = &rkc_private_hot;

@@ -43,7 +43,7 @@ struct rkc_local_pending {
 struct rkc_local {
     const struct rkc_view *view;
     struct rkc_profile paths;  /* call paths, transfers, waits, notes and this rank; no numbers */
-    uint32_t metrics;          /* all but RKC_RARE_METRICS, and those of them that some path has: bits */
+    uint32_t metrics;          /* bits; of RKC_RARE_METRICS those that some path has */
     struct rkc_rank_row row;
     struct rkc_rank_device *devices; /* row.n_devices of them */
     uint64_t devices_left_out;

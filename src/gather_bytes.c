@@ -1,5 +1,5 @@
-/* gather_bytes.c - how long a rank's packet can be, from one look at its image: all ranks agree on the
- * longest before they stop measuring. */
+/* gather_bytes.c - how long a rank's packet can be, from one look at its image: all ranks agree on
+ * the longest before they stop measuring. A packet that is longer after all goes another way. */
 #include "autoconf.h"
 
 #include "gather.h"
@@ -12,7 +12,7 @@ enum {
     REGION_BYTES = 24,
     PATH_BYTES = 8 + 16 + 17 + 8 * (RKC_METRIC_SLOWEST_THREAD + 1 - RKC_METRIC_VISITS),
     SOME_BYTES = 8,        /* a metric that not all have */
-    OPEN_BYTES = 32 * 8,   /* one of those of the regions that a thread has not ended, mostly none */
+    OPEN_BYTES = 32 * 8,   /* that of regions that a thread has not ended, mostly none */
     TRAFFIC_BYTES = 4 * 8, /* the metrics of what is moved */
     TIMED_BYTES = 8 * (RKC_METRICS - RKC_HOST_METRICS),
     BUCKET_BYTES = 9,

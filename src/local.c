@@ -270,8 +270,8 @@ static int has_numbers(const int64_t *values)
     return values[RKC_METRIC_VISITS] != RKC_ABSENT;
 }
 
-/* A rank has most memory while it packs: what lies before the nodes that are read now, most of which
- * are in the order of their paths, has been read. */
+/* A rank has most memory while it packs: what lies before the nodes that are read now, most of
+ * which are in the order of their paths, has been read. */
 static void let_go(const struct rkc_local *local, uint32_t path, size_t *upto)
 {
     if (!local->view->kept || !local->first_node[path])

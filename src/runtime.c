@@ -1,8 +1,8 @@
 /* runtime.c - how a run begins and ends; the place to begin reading.
  *
  * Nothing happens when the library is loaded, but for what apart.c does: shells and launchers that
- * inherit a preload stay as they were. The first region or the first MPI call makes the image and starts
- * recording (rkc_private_start). From then on regions go hot.h -> calltree.c, MPI calls
+ * inherit a preload stay as they were. The first region or the first MPI call makes the image and
+ * starts recording (rkc_private_start). From then on regions go hot.h -> calltree.c, MPI calls
  * pmpi/call.h -> the same. The run ends in MPI_Finalize (pmpi/lifecycle.c, gather.c, reduce.c) or,
  * without MPI, when the process exits (finish.c): collect.c, profile.c, the writer.
  */

@@ -100,6 +100,7 @@ SH_TESTS = \
 	tests/layers.sh
 
 SH_MPI_TESTS = \
+	tests/apart.sh \
 	tests/coverage.sh \
 	tests/one_mpi.sh
 
