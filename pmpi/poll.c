@@ -36,7 +36,8 @@ static inline void fold(struct rkc_polls *polls, uint64_t ticks, double rate)
     set(&polls->hist[bucket], value(&polls->hist[bucket]) + 1);
 }
 
-void rkc_poll_fold(struct rkc_polls *polls, double rate)
+/* Bring the pending visits into the sums. */
+static void fold_all(struct rkc_polls *polls, double rate)
 {
     uint64_t visits = value(&polls->visits);
     while (polls->folded < visits) {
@@ -45,6 +46,16 @@ void rkc_poll_fold(struct rkc_polls *polls, double rate)
         atomic_signal_fence(memory_order_release);
         polls->folded++;
     }
+}
+
+int rkc_poll_missed_full(struct rkc_poll *poll, uint64_t now)
+{
+    uint64_t ticks = now - poll->begin;
+    if (!rkc_poll_is_whole(poll, ticks))
+        return 0;
+    fold_all(poll->block, poll->rate);
+    rkc_poll_commit(poll, value(&poll->block->visits), ticks);
+    return 1;
 }
 
 void rkc_poll_hit(struct rkc_poll *poll, struct rkc_mpi_call *call)
@@ -79,9 +90,10 @@ void rkc_poll_again(const struct rkc_mpi_call *call, enum rkc_mpi_id id, int cam
             return;
         }
     }
+    poll->hot = hot;
     poll->next = rkc_mpi_functions[id].next;
     poll->rate = rkc_private_ns_per_tick();
-    hot->next_region = 0;
+    hot->next_region = RKC_POLLED;
     atomic_store(&poll->armed, 1 + (uint32_t)id);
     if (!rkc_hot_ready())
         atomic_store(&poll->armed, 0);

@@ -1,15 +1,16 @@
 /* poll.h - calls that ask whether something has happened yet, over and over.
  *
- *   struct rkc_poll *poll = rkc_poll_begin(RKC_MPI_Iprobe, __builtin_frame_address(0));
- *   if (poll) {
- *       int rc = RKC_POLL_NEXT(poll, Iprobe)(...);
- *       uint64_t now = rkc_clock_counter();
- *       if (!rkc_poll_missed(poll, now, rc == MPI_SUCCESS && !*flag))
- *           rkc_poll_hit(poll, &call);     and go on as after rkc_mpi_leave
- *   } else {
+ *   struct rkc_poll *poll;
+ *   if (!rkc_poll_begin(&poll, RKC_MPI_Iprobe, __builtin_frame_address(0)))
  *       ... as with any other call; and after rkc_mpi_leave
  *       rkc_poll_again(&call, RKC_MPI_Iprobe, rc == MPI_SUCCESS && !*flag);
- *   }
+ *   int rc = RKC_POLL_NEXT(poll, Iprobe)(...);
+ *   uint64_t now = rkc_clock_counter();
+ *   int nothing = rc == MPI_SUCCESS && !*flag;
+ *   if (!(nothing && rkc_poll_missed(poll, now)))
+ *       ... elsewhere
+ *       if (!(nothing && rkc_poll_missed_full(poll, now)))
+ *           rkc_poll_hit(poll, &call);     and go on as after rkc_mpi_leave
  *
  * A rank that has nothing else to do may poll a million times a second, and where ranks share a
  * core each poll gives it up. What comes back finds its caches and page tables cold: then a call
@@ -28,50 +29,68 @@
 #define RKC_POLLS __attribute__((section("rkc_polls")))
 #define RKC_POLL_INLINE __attribute__((always_inline)) static inline
 
-/* The loop that the calling thread is in, if it is one of calls of `id`; else NULL. */
-RKC_POLL_INLINE struct rkc_poll *rkc_poll_begin(enum rkc_mpi_id id, const char *frame)
+/* Begin one more call of the loop of calls of `id` that the calling thread is in, unless it is in
+ * none. What is looked at first is what is there first: a counter read waits for loads before it.
+ */
+RKC_POLL_INLINE int rkc_poll_begin(struct rkc_poll **begun, enum rkc_mpi_id id, const char *frame)
 {
     struct rkc_hot *hot = &rkc_private_hot;
-    if (RKC_UNLIKELY(hot->next_region || !hot->thread))
-        return NULL;
-    struct rkc_poll *poll = &hot->thread->poll;
-    if (RKC_UNLIKELY(atomic_load_explicit(&poll->armed, memory_order_relaxed) != 1 + (uint32_t)id ||
-                     poll->node != hot->next || hot->mpi_frame))
-        return NULL;
+    if (RKC_UNLIKELY(hot->next_region != RKC_POLLED))
+        return 0;
     uint64_t now = rkc_clock_counter();
+    struct rkc_poll *poll = &hot->thread->poll;
+    uint64_t armed = atomic_load_explicit(&poll->armed, memory_order_relaxed);
+    if (RKC_UNLIKELY((armed ^ (1 + (uint64_t)id)) | (uintptr_t)hot->mpi_frame))
+        return 0;
+    hot = poll->hot;
     poll->begin = now;
     hot->mpi_frame = frame;
     hot->open = poll->node;
     atomic_signal_fence(memory_order_release);
     atomic_store_explicit(&poll->block->begin, now, memory_order_relaxed);
-    return poll;
+    *begun = poll;
+    return 1;
 }
 
 /* With the type of PMPI_NAME. */
 #define RKC_POLL_NEXT(poll, name) ((__typeof__(&PMPI_##name))(poll)->next)
 
-/* Bring the pending visits into the sums. */
-void rkc_poll_fold(struct rkc_polls *polls, double rate);
-
-/* Whether that, ended at `now`, was one more call that came to nothing; else nothing was done. */
-RKC_POLL_INLINE int rkc_poll_missed(struct rkc_poll *poll, uint64_t now, int came_to_nothing)
+/* Whether nothing was begun or ended within a call of so many ticks, and the clock went on. */
+RKC_POLL_INLINE int rkc_poll_is_whole(const struct rkc_poll *poll, uint64_t ticks)
 {
-    struct rkc_hot *hot = &rkc_private_hot;
-    uint64_t ticks = now - poll->begin;
-    if (RKC_UNLIKELY(!came_to_nothing || hot->next_region || hot->open != poll->node ||
-                     (int64_t)ticks < 0))
-        return 0;
+    const struct rkc_hot *hot = poll->hot;
+    return RKC_LIKELY((int64_t)ticks >= 0) && RKC_LIKELY(hot->next_region == RKC_POLLED) &&
+           RKC_LIKELY(hot->open == poll->node);
+}
+
+/* Count one that came to nothing as the visit of that number; there must be room in the ring. */
+RKC_POLL_INLINE void rkc_poll_commit(struct rkc_poll *poll, uint64_t visit, uint64_t ticks)
+{
+    struct rkc_hot *hot = poll->hot;
     struct rkc_polls *polls = poll->block;
-    uint64_t visits = atomic_load_explicit(&polls->visits, memory_order_relaxed);
-    if (RKC_UNLIKELY(visits - polls->folded >= RKC_POLLS_PENDING))
-        rkc_poll_fold(polls, poll->rate);
-    atomic_store_explicit(&polls->pending[visits % RKC_POLLS_PENDING], ticks, memory_order_relaxed);
+    atomic_store_explicit(&polls->pending[visit % RKC_POLLS_PENDING], ticks, memory_order_relaxed);
     atomic_store_explicit(&polls->begin, RKC_NO_BEGIN, memory_order_relaxed);
-    atomic_store_explicit(&polls->visits, visits + 1, memory_order_release);
+    atomic_store_explicit(&polls->visits, visit + 1, memory_order_release);
     hot->open = poll->up;
     hot->mpi_frame = NULL;
+}
+
+/* End a call at `now` that came to nothing. 0, and nothing is done, where something else ended the
+ * loop within it, or the ring has gone round and is to be folded. */
+RKC_POLL_INLINE int rkc_poll_missed(struct rkc_poll *poll, uint64_t now)
+{
+    uint64_t ticks = now - poll->begin;
+    if (RKC_UNLIKELY(!rkc_poll_is_whole(poll, ticks)))
+        return 0;
+    uint64_t visit = atomic_load_explicit(&poll->block->visits, memory_order_relaxed);
+    if (RKC_UNLIKELY(visit % RKC_POLLS_PENDING == 0))
+        return 0;
+    rkc_poll_commit(poll, visit, ticks);
     return 1;
 }
+
+/* The same, and the ring is folded. */
+int rkc_poll_missed_full(struct rkc_poll *poll, uint64_t now);
 
 /* End one that did not, or during which something else ended the loop. */
 void rkc_poll_hit(struct rkc_poll *poll, struct rkc_mpi_call *call);

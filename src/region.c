@@ -286,7 +286,7 @@ __attribute__((no_sanitize("address"))) static inline int same_text(const char *
 static inline int is_named(const struct rkc_hot *hot, uint32_t unit, const char *name)
 {
     const struct rkc_region_block *block = rkc_image_at(hot->base, unit);
-    return unit && same_text(block->text, name, block->name_bytes) &&
+    return unit > RKC_POLLED && same_text(block->text, name, block->name_bytes) &&
            block->kind == RKC_REGION_USER &&
            atomic_load_explicit(&block->every, memory_order_relaxed) <= 1;
 }

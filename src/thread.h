@@ -37,6 +37,9 @@ struct rkc_hidden {
     uint32_t depth;  /* of the recorded region it was begun in */
 };
 
+/* What `hot.next_region` is in a loop of polls: no region's unit, for the image's header is there. */
+enum { RKC_POLLED = 1 };
+
 /* Where the calling thread is in its call tree. */
 struct rkc_hot {
     struct rkc_node *open; /* the innermost open node */
@@ -50,8 +53,7 @@ struct rkc_hot {
 };
 
 /* A loop of calls of one MPI function that come to nothing; see pmpi/poll.h. It goes on as long as
- * `hot.next` is its node and `hot.next_region` 0, which everything else ends that is begun or
- * ended. */
+ * `hot.next_region` is RKC_POLLED, which everything ends that is begun or ended. */
 struct rkc_poll {
     _Atomic uint32_t armed;  /* 1 + id; 0: look at the gate; other threads may set it to that */
     uint32_t id;             /* enum rkc_mpi_id */
@@ -59,7 +61,8 @@ struct rkc_poll {
     struct rkc_polls *block; /* the node's */
     void (*next)(void);      /* MPI's function */
     uint64_t begin;
-    double rate;             /* ns of a tick */
+    struct rkc_hot *hot; /* the thread's */
+    double rate;         /* ns of a tick */
 };
 
 struct rkc_thread {
