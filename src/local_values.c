@@ -82,6 +82,14 @@ static void add_timed(const struct rkc_local *local, const struct rkc_local_node
             add_count(&values[RKC_METRIC_DEVICE_CAPTURED + reason], &timed->unavailable[reason]);
 }
 
+/* A visit's time; not above all of the node's, which is made of parts to the nearest ns each. */
+static int64_t visit_ns(const struct rkc_local *local, const struct rkc_local_node *node,
+                        uint64_t ticks)
+{
+    int64_t ns = rkc_clock_ns(ticks, local->rate);
+    return ns < node->inclusive_ns ? ns : node->inclusive_ns;
+}
+
 static void add_node(const struct rkc_local *local, const struct rkc_local_node *node,
                      int64_t *values)
 {
@@ -101,8 +109,8 @@ static void add_node(const struct rkc_local *local, const struct rkc_local_node 
     add_value(&values[RKC_METRIC_THREADS], 1);
     take_most(&values[RKC_METRIC_SLOWEST_THREAD], node->inclusive_ns);
     if (node->visits) {
-        take_least(&values[RKC_METRIC_VISIT_MIN], rkc_clock_ns(node->min, local->rate));
-        take_most(&values[RKC_METRIC_VISIT_MAX], rkc_clock_ns(node->max, local->rate));
+        take_least(&values[RKC_METRIC_VISIT_MIN], visit_ns(local, node, node->min));
+        take_most(&values[RKC_METRIC_VISIT_MAX], visit_ns(local, node, node->max));
     }
     if (!is_root && (unclosed || node->is_open))
         add_value(&values[RKC_METRIC_UNCLOSED],

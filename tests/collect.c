@@ -18,14 +18,6 @@ static struct rkc_node *node_of(const struct tree *tree, const char *path)
     return NULL;
 }
 
-static void collect_again(struct tree *tree, int live)
-{
-    rkc_local_free(&tree->local);
-    tree->view.live = live;
-    if (rkc_local_collect(&tree->local, &tree->view, 0) != 0)
-        exit(1);
-}
-
 /* ---- instants ---- */
 
 enum { VISITS = 5 };
@@ -67,7 +59,7 @@ static void test_instants(void)
     uint64_t tail = atomic_load(&ring->tail);
     for (uint64_t back = 1; back <= VISITS; back++) {
         atomic_store(&ring->tail, tail - back);
-        collect_again(&tree, 0);
+        tree_collect_again(&tree, 0);
         is_whole(&tree, "as they do where the fold has not come to moving the ring's tail");
     }
     atomic_store(&ring->tail, tail);
@@ -76,7 +68,7 @@ static void test_instants(void)
     struct rkc_node_sums *old = &node->sums[rkc_node_current(node) == node->sums];
     old->visits = 77;
     old->sum = old->square_low = UINT64_MAX;
-    collect_again(&tree, 0);
+    tree_collect_again(&tree, 0);
     is_whole(&tree, "sums that are being written are not looked at");
     tree_free(&tree);
 }
@@ -87,21 +79,21 @@ static void test_half_folded(void)
     uint32_t a = begin_visits(&tree, 1);
     struct rkc_ring *ring = tree.thread->ring;
     tree_visit(&tree, a, 1000, 1060);
-    collect_again(&tree, 0);
+    tree_collect_again(&tree, 0);
     is_int(local_visits(&tree.local, "a"), VISITS + 1, "what came after the fold is added to it");
     is_int(local_counted(&tree.local, "a"), VISITS + 1, "in the histogram, too");
     is_int(local_value(&tree.local, "a", RKC_METRIC_VISIT_MAX), 60, "with its time");
 
     struct rkc_node *node = node_of(&tree, "a");
     node->hist[rkc_time_bucket(60)]++;
-    collect_again(&tree, 0);
+    tree_collect_again(&tree, 0);
     is_int(local_counted(&tree.local, "a"), VISITS + 1,
            "a bucket that the fold has come to before its sums counts once");
     node->hist[rkc_time_bucket(60)]--;
 
     uint64_t head = atomic_load(&ring->head);
     atomic_store(&ring->head, head + 10 * RKC_RING_RECORDS);
-    collect_again(&tree, 0);
+    tree_collect_again(&tree, 0);
     is_int(local_visits(&tree.local, "a"), VISITS, "a ring whose ends do not fit is left alone");
     atomic_store(&ring->head, head);
     tree_free(&tree);
@@ -113,59 +105,16 @@ static void test_live(void)
     uint32_t a = begin_visits(&tree, 1);
     tree_visit(&tree, a, 1000, 1060);
     tree_begin(&tree, a, 1500);
-    collect_again(&tree, 1);
+    tree_collect_again(&tree, 1);
     is_whole(&tree, "of a live image neither ring nor open visits count");
     is_int(tree.local.row.open_path, local_path(&tree.local, "a"), "but what is open is told");
-    collect_again(&tree, 0);
+    tree_collect_again(&tree, 0);
     is_int(local_visits(&tree.local, "a"), VISITS + 2, "of a dead one both do");
     is_int(local_value(&tree.local, "a", RKC_METRIC_INCLUSIVE), 150 + 60 + 500, "with their time");
     tree_free(&tree);
 }
 
 /* ---- times ---- */
-
-static void test_rate(void)
-{
-    struct tree tree;
-    tree_init(&tree);
-    uint32_t a = tree_user(&tree, "a"), b = tree_user(&tree, "b");
-    struct rkc_image_header *header = rkc_image_header(&tree.image);
-    for (uint64_t i = 0; i < 1000; i++) { /* ticks of a third of a ns: nothing is whole */
-        tree_begin(&tree, a, 10 * i);
-        tree_visit(&tree, b, 10 * i + 1, 10 * i + 2);
-        tree_visit(&tree, b, 10 * i + 3, 10 * i + 5);
-        tree_end(&tree, a, 10 * i + 7);
-    }
-    tree_collect(&tree, 1000);
-    header->clock.end = (struct rkc_clock_pair){30000, 10000, 0};
-    collect_again(&tree, 0);
-    const struct rkc_local *local = &tree.local;
-    is_near((double)local_value(local, "a", RKC_METRIC_INCLUSIVE), 7000 / 3., 2,
-            "ticks become ns by the pairs furthest apart");
-    is_int(local_value(local, "a", RKC_METRIC_INCLUSIVE),
-           local_value(local, "a", RKC_METRIC_EXCLUSIVE) +
-               local_value(local, "a/b", RKC_METRIC_INCLUSIVE),
-           "inclusive time is exclusive time and that of the regions inside, exactly");
-    is_int(local_value(local, "", RKC_METRIC_INCLUSIVE), 10000, "the root's is the whole");
-    is_int(local->row.wall_ns, 10000, "as is the rank's wall time");
-    is_int(local_notes(local, RKC_NOTE_APPROXIMATE, NULL), 0, "two pairs make a clock");
-
-    atomic_store(&header->clock.ended, 0u);
-    header->clock.pair[2] = (struct rkc_clock_pair){9000, 4500, 0};
-    header->clock.pair[1] = (struct rkc_clock_pair){12000, 5000, 0};
-    atomic_store(&header->clock.n, 2u);
-    collect_again(&tree, 0);
-    is_int(local->row.wall_ns, 4500, "without an end the pair published last is the end");
-    atomic_store(&header->clock.n, 3u);
-    collect_again(&tree, 0);
-    is_int(local->row.wall_ns, 5000, "in either slot");
-    atomic_store(&header->clock.n, 1u);
-    collect_again(&tree, 0);
-    is_int(local_notes(local, RKC_NOTE_APPROXIMATE, NULL), 1, "one pair alone is approximate");
-    is_int(local_value(local, "a", RKC_METRIC_INCLUSIVE), 7000,
-           "at the rate measured at the start");
-    tree_free(&tree);
-}
 
 static void test_mpi(void)
 {
@@ -225,7 +174,7 @@ static void test_mpi(void)
     atomic_store(&traffic->completed, 2u);
     atomic_store(&traffic->in_flight, 500u);
     atomic_store(&traffic->blocked, 50u);
-    collect_again(&tree, 0);
+    tree_collect_again(&tree, 0);
     is_int(local_value(local, "step/MPI_Send", RKC_METRIC_IN_FLIGHT), 500, "of requests it is");
     is_int(local_value(local, "step/MPI_Send", RKC_METRIC_BLOCKED), 50, "with the time blocked");
     tree_free(&tree);
@@ -306,7 +255,7 @@ static void test_device_times(void)
     atomic_store(&timed->visits, 0u);
     atomic_store(&timed->coarse, 1u);
     atomic_store(&timed->coarse_ns, 244u);
-    collect_again(&tree, 0);
+    tree_collect_again(&tree, 0);
     is_int(local_value(local, "step/kernel", RKC_METRIC_DEVICE_VISITS), 0, "no visit is a number");
     is_int(local_value(local, "step/kernel", RKC_METRIC_DEVICE), RKC_ABSENT,
            "but no device time of 0");
@@ -329,7 +278,7 @@ static void test_device_nesting(void)
     atomic_store(&more->min_ns, 7u);
     atomic_store(&more->max_ns, 7u);
     rkc_view_own(&tree.view, &tree.image);
-    collect_again(&tree, 0);
+    tree_collect_again(&tree, 0);
     is_int(local_value(&tree.local, "kernel", RKC_METRIC_DEVICE), 7,
            "each call path has its own device time");
     is_int(local_value(&tree.local, "kernel/kernel", RKC_METRIC_DEVICE), 180,
@@ -369,20 +318,20 @@ static void test_devices(void)
     is_int(local_notes(local, RKC_NOTE_DAMAGED, NULL), 0, "nothing is damaged");
 
     memset(first->uuid, 'x', sizeof first->uuid);
-    collect_again(&tree, 0);
+    tree_collect_again(&tree, 0);
     is_int((int64_t)strlen(local->devices[0].uuid), sizeof first->uuid - 1,
            "a text without end is cut");
     is_int(local_notes(local, RKC_NOTE_DAMAGED, NULL), 1, "and is damage");
     strcpy(first->uuid, "GPU-1");
     first->block.bytes = RKC_UNIT;
-    collect_again(&tree, 0);
+    tree_collect_again(&tree, 0);
     is_int(local_notes(local, RKC_NOTE_DAMAGED, NULL), 1, "as is a block that is too short");
     first->block.bytes = (sizeof *first + RKC_UNIT - 1) / RKC_UNIT * RKC_UNIT;
 
     for (int i = 2; i < RKC_RANK_DEVICES_MAX + 3; i++)
         add_device(&tree, "GPU-more");
     rkc_view_own(&tree.view, &tree.image);
-    collect_again(&tree, 0);
+    tree_collect_again(&tree, 0);
     is_int(local->row.n_devices, RKC_RANK_DEVICES_MAX, "of more than 16 devices 16 are kept");
     is_int(local_notes(local, RKC_NOTE_DEVICES, NULL), 3, "and the others counted");
     tree_free(&tree);
@@ -399,7 +348,7 @@ static void test_hostile_devices(void)
     int found = 0;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         node->timed = wrong[i];
-        collect_again(&tree, 0);
+        tree_collect_again(&tree, 0);
         found += local_value(&tree.local, "step/kernel", RKC_METRIC_DEVICE) != RKC_ABSENT;
     }
     is_int(found, 0, "a node whose device times are elsewhere has none");
@@ -407,7 +356,7 @@ static void test_hostile_devices(void)
     atomic_store(&timed->visits, UINT64_MAX);
     atomic_store(&timed->min_ns, UINT64_MAX);
     atomic_store(&timed->unavailable[RKC_GPU_ERROR], UINT64_MAX);
-    collect_again(&tree, 0);
+    tree_collect_again(&tree, 0);
     is_int(local_value(&tree.local, "step/kernel", RKC_METRIC_DEVICE_VISITS), INT64_MAX,
            "a number beyond 63 bits is the largest");
     is_int(local_value(&tree.local, "step/kernel", RKC_METRIC_DEVICE_MIN), INT64_MAX,
@@ -452,7 +401,7 @@ static void test_identity(void)
 
     atomic_store(&header->rank, 9);
     atomic_store(&header->state, 99u);
-    collect_again(&tree, 0);
+    tree_collect_again(&tree, 0);
     is_int(tree.local.row.rank, 9, "its own rank is stronger");
     is_int(tree.local.row.state, RKC_STATE_RUNNING, "a state that is none is running");
     tree_free(&tree);
@@ -478,7 +427,7 @@ static void test_damage(void)
     int unseen = 0;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         node->region = wrong[i];
-        collect_again(&tree, 0);
+        tree_collect_again(&tree, 0);
         unseen += local_notes(&tree.local, RKC_NOTE_DAMAGED, NULL) != 1 ||
                   local_visits(&tree.local, "a") != 1 || local_path(&tree.local, "b") >= 0;
     }
@@ -487,18 +436,18 @@ static void test_damage(void)
 
     uint32_t parent = node->parent;
     node->parent = rkc_image_unit(tree.image.base, node);
-    collect_again(&tree, 0);
+    tree_collect_again(&tree, 0);
     is_int(local_notes(&tree.local, RKC_NOTE_DAMAGED, NULL), 1, "a node below itself is damage");
     node->parent = parent;
 
     struct rkc_region_block *block = rkc_image_at(tree.image.base, a);
     block->name_bytes = 200;
-    collect_again(&tree, 0);
+    tree_collect_again(&tree, 0);
     is_int(local_visits(&tree.local, "b/c"), 1,
            "a region without an end to its name spoils no other");
     block->name_bytes = 0;
     block->text[0] = 0;
-    collect_again(&tree, 0);
+    tree_collect_again(&tree, 0);
     is_int(local_visits(&tree.local, "b/c"), 1, "nor one without a name");
     tree_free(&tree);
 }
@@ -572,7 +521,6 @@ int main(void)
     test_instants();
     test_half_folded();
     test_live();
-    test_rate();
     test_mpi();
     test_device_times();
     test_device_nesting();

@@ -6,14 +6,6 @@
 
 #include "tree.h"
 
-static void collect_again(struct tree *tree, int live)
-{
-    rkc_local_free(&tree->local);
-    tree->view.live = live;
-    if (rkc_local_collect(&tree->local, &tree->view, 0) != 0)
-        exit(1);
-}
-
 /* A rank that hangs in what it began after its last clock pair. */
 static void test_hanging(void)
 {
@@ -24,13 +16,13 @@ static void test_hanging(void)
     tree_collect(&tree, 2000);
     is_int(tree.local.row.wall_ns, 2000, "measuring ends where the image says so");
     atomic_store(&header->init_ticks, 400);
-    collect_again(&tree, 1);
+    tree_collect_again(&tree, 1);
     ok(tree.local.row.mpi_ns == 400 && tree.local.row.useful_ns == 1600,
        "MPI_Init is no useful time, though its visit does not count yet");
 
     atomic_store(&header->clock.ended, 0);
     for (int live = 0; live <= 1; live++) {
-        collect_again(&tree, live);
+        tree_collect_again(&tree, live);
         is_int(tree.local.row.wall_ns, 50000, "else with the last begin of an open region");
         is_int(tree.local.row.measured_until_unix_ns - tree.local.row.start_unix_ns, 50000,
                "so the rank's row tells");
@@ -48,23 +40,23 @@ static void test_last_instant(void)
     tree_begin(&tree, b, 1000);
     tree_collect(&tree, 0);
     atomic_store(&rkc_image_header(&tree.image)->clock.ended, 0u);
-    collect_again(&tree, 0);
+    tree_collect_again(&tree, 0);
     is_int(tree.local.row.wall_ns, 1000, "a process that was killed lived until its last begin");
     tree_visit(&tree, c, 1100, 1600);
     tree_visit(&tree, c, 1600, 1700);
     rkc_private_fold(tree.thread);
     for (int live = 0; live < 2; live++) {
-        collect_again(&tree, live);
+        tree_collect_again(&tree, live);
         is_int(tree.local.row.wall_ns, 1600,
                "or until what was visited in it can have been over: 600 from 1000 on");
     }
-    collect_again(&tree, 0);
+    tree_collect_again(&tree, 0);
     is_int(local_value(&tree.local, "b", RKC_METRIC_INCLUSIVE), 600, "so long was what is open");
     is_int(local_value(&tree.local, "", RKC_METRIC_INCLUSIVE), 1600, "and the thread");
     tree_end(&tree, b, 1800);
     tree_begin(&tree, b, 2000);
     tree_visit(&tree, c, 2000, 2300);
-    collect_again(&tree, 0);
+    tree_collect_again(&tree, 0);
     is_int(tree.local.row.wall_ns, 2100,
            "in a later visit what was inside the earlier ones is not taken for more of it");
     tree_free(&tree);
@@ -78,11 +70,11 @@ static void test_still(void)
     tree_visit(&tree, a, 1000, 1060);
     tree_begin(&tree, a, 1500);
     tree_collect(&tree, 2000);
-    collect_again(&tree, 1);
+    tree_collect_again(&tree, 1);
     is_int(local_visits(&tree.local, "a"), RKC_ABSENT,
            "of a process that runs the last visits do not count");
     tree.view.still = 1;
-    collect_again(&tree, 1);
+    tree_collect_again(&tree, 1);
     is_int(local_visits(&tree.local, "a"), 2, "of one that stands still all do");
     is_int(local_value(&tree.local, "a", RKC_METRIC_INCLUSIVE), 60 + 500, "with their time");
     tree_free(&tree);

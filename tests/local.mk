@@ -18,6 +18,7 @@ C_TESTS = \
 	tests/clock.t \
 	tests/collect.t \
 	tests/collect_open.t \
+	tests/collect_times.t \
 	tests/config.t \
 	tests/fork.t \
 	tests/gpu_find.t \

@@ -115,6 +115,15 @@ static inline void tree_collect(struct tree *tree, int64_t now)
         exit(1);
 }
 
+/* Collect anew, as of a live image or of one that is dead. */
+static inline void tree_collect_again(struct tree *tree, int live)
+{
+    rkc_local_free(&tree->local);
+    tree->view.live = live;
+    if (rkc_local_collect(&tree->local, &tree->view, 0) != 0)
+        exit(1);
+}
+
 static inline void tree_free(struct tree *tree)
 {
     rkc_local_free(&tree->local);
