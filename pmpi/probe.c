@@ -16,6 +16,9 @@
 #define AT(boundary) __attribute__((aligned(boundary)))
 #define FRAME __builtin_frame_address(0)
 
+/* What was noted in memory is read from there again, so that no register has to be saved for it. */
+#define NOT_IN_REGISTERS __asm__ volatile("" : : : "memory")
+
 static inline struct rkc_handles handles_of(const MPI_Request *requests)
 {
     return (struct rkc_handles){.first = requests};
@@ -118,7 +121,7 @@ RKC_POLL_INLINE MPI_Status *ask(struct asked *asked, struct rkc_poll *poll, int 
     asked->requests = requests;
     asked->count = count;
     keep(asked->handles, count, requests);
-    __asm__ volatile("" : : : "memory");
+    NOT_IN_REGISTERS;
     return statuses;
 }
 
@@ -126,7 +129,7 @@ RKC_POLL_INLINE MPI_Status *ask(struct asked *asked, struct rkc_poll *poll, int 
 RKC_POLL_INLINE int is_missed(const struct asked *asked, struct rkc_poll *poll, int rc,
                               uint64_t now)
 {
-    __asm__ volatile("" : : : "memory");
+    NOT_IN_REGISTERS;
     return is_in_vain(rc, asked->done) && RKC_LIKELY(rkc_poll_missed(poll, now));
 }
 
@@ -261,9 +264,8 @@ APART int first_testsome(int count, MPI_Request requests[], int *outcount, int i
  * One page, in this order: in the 64 sets of a level 1 cache, some lines of a page are those that
  * Linux 6.18's sched_yield and Open MPI 4.1's progress run through, above all 0x380 to 0x600 and
  * some of 0x900 to 0xa00, and a poll that gives up its core and comes back to those has to wait 10
- * to 20 ns for each time. So what is rarely polled lies there. Any other line of code costs some
- * 3 ns, so that what a poll in vain does not need is elsewhere, and arguments are kept in memory
- * and not in registers, which would have to be saved. */
+ * to 20 ns for each time. So what is rarely polled lies there. What else costs is branches and what
+ * is run, not how much code it is: so what a poll in vain does not need is elsewhere. */
 
 AT(4096)
 POLLS int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)

@@ -35,7 +35,7 @@
 #define RKC_IMAGE_ORDER 0x01020304u
 
 enum {
-    RKC_IMAGE_LAYOUT = 6,
+    RKC_IMAGE_LAYOUT = 7,
     RKC_UNIT = 64,
     RKC_IMAGE_BYTES_MAX = 1 << 30,
     RKC_HEADER_SIZE = 4096,
@@ -313,7 +313,7 @@ struct rkc_device_block {
 /* What of a call path's visits went by its ring: see pmpi/poll.h. The histogram has the first ones,
  * as many as it holds, and the sums those, and perhaps one more; the times of the rest, at most
  * RKC_POLLS_PENDING of them, are in a ring of their own: visit i in ticks[i % RKC_POLLS_PENDING]. */
-enum { RKC_POLLS_PENDING = 16 };
+enum { RKC_POLLS_PENDING = 64 };
 
 struct rkc_polls {
     struct rkc_block block;

@@ -19,7 +19,7 @@
 #include "image_checks.h"
 #include "tap.h"
 
-enum { MISSES = 20, HALFWAY = MISSES / 2, MANY = 20 };
+enum { MISSES = 3 * RKC_POLLS_PENDING + 5, HALFWAY = MISSES / 2, MANY = 20 };
 
 /* ---- in vain ---- */
 
