@@ -39,8 +39,8 @@ RKC_POLL_INLINE int rkc_poll_begin(struct rkc_poll **begun, enum rkc_mpi_id id, 
         return 0;
     uint64_t now = rkc_clock_counter();
     struct rkc_poll *poll = &hot->thread->poll;
-    uint64_t armed = atomic_load_explicit(&poll->armed, memory_order_relaxed);
-    if (RKC_UNLIKELY((armed ^ (1 + (uint64_t)id)) | (uintptr_t)hot->mpi_frame))
+    uint32_t armed = atomic_load_explicit(&poll->armed, memory_order_relaxed);
+    if (RKC_UNLIKELY(armed != 1 + (uint32_t)id || hot->mpi_frame))
         return 0;
     hot = poll->hot;
     poll->begin = now;
@@ -58,9 +58,7 @@ RKC_POLL_INLINE int rkc_poll_begin(struct rkc_poll **begun, enum rkc_mpi_id id, 
 /* Whether nothing was begun or ended within a call of so many ticks, and the clock went on. */
 RKC_POLL_INLINE int rkc_poll_is_whole(const struct rkc_poll *poll, uint64_t ticks)
 {
-    const struct rkc_hot *hot = poll->hot;
-    return RKC_LIKELY((int64_t)ticks >= 0) && RKC_LIKELY(hot->next_region == RKC_POLLED) &&
-           RKC_LIKELY(hot->open == poll->node);
+    return RKC_LIKELY((int64_t)ticks >= 0) && RKC_LIKELY(poll->hot->next_region == RKC_POLLED);
 }
 
 /* Count one that came to nothing as the visit of that number; there must be room in the ring. */

@@ -257,6 +257,23 @@ static void test_within(void)
     in_loop("callback", "MPI_Iprobe");
 }
 
+static void region_left_open(void)
+{
+    rkc_begin("left open");
+}
+
+static void test_left_open(void)
+{
+    rkc_begin("unended");
+    again(region_left_open);
+    probe(HALFWAY + 3);
+    rkc_end("unended");
+    is_int(counters_of("unended", "MPI_Iprobe").calls, HALFWAY + 3,
+           "a call that leaves a region open counts once");
+    is_int(counters_of("MPI_Iprobe", "left open").calls, 1, "and the region is closed with it");
+    in_loop("unended", "MPI_Iprobe");
+}
+
 static jmp_buf jump;
 
 static void leave(void)
@@ -393,6 +410,7 @@ int main(int argc, char **argv)
     test_probe("MPI_Improbe");
     test_between();
     test_within();
+    test_left_open();
     test_left();
     test_paused(rkc_pause, "paused");
     test_paused(pause_by_another, "paused by another");
