@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "identity.h"
@@ -227,11 +228,53 @@ static void write_head(const struct rkc_image *image, size_t used, const struct 
     }
 }
 
+/* How long to try for a copy in whose time no visit ended. */
+static const int64_t STEADY_NS = 250000000;
+
+/* A sum that stays the same as long as no visit ends and none is folded; but for those of loops of
+ * polls, which no full ring holds up and nothing is inside of. */
+static uint64_t progress(const struct rkc_image *image)
+{
+    struct rkc_view view;
+    const struct rkc_block *block = NULL;
+    uint64_t sum = 0;
+    int broken;
+    rkc_view_own(&view, image);
+    while ((block = rkc_view_next(&view, block, &broken))) {
+        const struct rkc_ring *ring = (const void *)block;
+        if (block->kind == RKC_BLOCK_THREAD)
+            sum += atomic_load(&ring->head) + atomic_load(&ring->tail);
+    }
+    return sum;
+}
+
 static int write_behind_head(int fd, const struct rkc_image *image, size_t used)
 {
     if (lseek(fd, sizeof save_head, SEEK_SET) < 0)
         return RKC_EIO;
     return write_all(fd, image->base + sizeof save_head, used - sizeof save_head);
+}
+
+/* Threads go on until their rings are full, and a visit that ends as all is copied can be in neither
+ * its ring nor open, or in both: copy again then. *used gets the bytes that the copy has. */
+static int write_steady(int fd, const struct rkc_image *image, size_t *used)
+{
+    const struct timespec soon = {.tv_nsec = 50000};
+    int64_t until_ns = rkc_clock_monotonic_ns() + STEADY_NS;
+    for (;;) {
+        uint64_t before = progress(image);
+        *used = atomic_load_explicit(&rkc_image_header(image)->used, memory_order_acquire);
+        if (!rkc_spool_size_allowed(*used)) {
+            errno = EFBIG;
+            return RKC_EIO;
+        }
+        if (write_behind_head(fd, image, *used) != 0)
+            return RKC_EIO;
+        atomic_thread_fence(memory_order_seq_cst);
+        if (progress(image) == before || rkc_clock_monotonic_ns() > until_ns)
+            return 0;
+        nanosleep(&soon, NULL);
+    }
 }
 
 static int write_at_start(int fd)
@@ -248,15 +291,11 @@ int rkc_image_save(const struct rkc_image *image, const char *path, const struct
         errno = ENAMETOOLONG;
         return RKC_EIO;
     }
-    size_t used = atomic_load_explicit(&rkc_image_header(image)->used, memory_order_acquire);
-    if (!rkc_spool_size_allowed(used)) {
-        errno = EFBIG;
-        return RKC_EIO;
-    }
+    size_t used;
     int fd = open(save_name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return RKC_EIO;
-    int status = write_behind_head(fd, image, used);
+    int status = write_steady(fd, image, &used);
     if (!status) {
         write_head(image, used, end);
         status = write_at_start(fd);

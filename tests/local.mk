@@ -20,6 +20,7 @@ C_TESTS = \
 	tests/collect_open.t \
 	tests/collect_times.t \
 	tests/config.t \
+	tests/copy_moving.t \
 	tests/fork.t \
 	tests/gpu_find.t \
 	tests/identity.t \

@@ -225,16 +225,12 @@ ended() {
     rm -f pid.*
 }
 
-# A visit that is open counts.
+# What each of the threads had done is in its image.
 whole() { # WHAT
     for image in run.h5.partial/*.rkci; do
-        "$top_builddir/tests/image_reader" show "$image" >show.out 2>&1 || break
-        awk '$1 ~ /outer$/ { outer += $2 } $1 ~ /inner$/ { inner += $2 }
-             END { lacking = 3 * outer - inner; exit !(outer > 0 && lacking >= 0 && lacking <= 3 * 8) }' \
-            show.out || break
-        image=
-    done
-    is "$image" "" "$1"
+        "$top_builddir/tests/image_reader" work "$image" || echo "in $image"
+    done >work.out 2>&1
+    is "$(cat work.out)" "" "$1"
 }
 
 begin 3 work 8
