@@ -228,24 +228,47 @@ static void write_head(const struct rkc_image *image, size_t used, const struct 
     }
 }
 
-/* How long to try for a copy in whose time no visit ended. */
-static const int64_t STEADY_NS = 250000000;
+/* How long to wait for threads that go on until their rings are full, and to try for a copy in whose
+ * time no visit ended. */
+static const int64_t SETTLE_NS = 20000000, STEADY_NS = 250000000;
+
+static void doze(long ns)
+{
+    struct timespec time = {.tv_nsec = ns};
+    nanosleep(&time, NULL);
+}
 
 /* A sum that stays the same as long as no visit ends and none is folded; but for those of loops of
- * polls, which no full ring holds up and nothing is inside of. */
-static uint64_t progress(const struct rkc_image *image)
+ * polls, which no full ring holds up and nothing is inside of. *threads gets how many there are. */
+static uint64_t progress(const struct rkc_image *image, int *threads)
 {
     struct rkc_view view;
     const struct rkc_block *block = NULL;
     uint64_t sum = 0;
     int broken;
     rkc_view_own(&view, image);
-    while ((block = rkc_view_next(&view, block, &broken))) {
+    for (*threads = 0; (block = rkc_view_next(&view, block, &broken));) {
         const struct rkc_ring *ring = (const void *)block;
-        if (block->kind == RKC_BLOCK_THREAD)
-            sum += atomic_load(&ring->head) + atomic_load(&ring->tail);
+        if (block->kind != RKC_BLOCK_THREAD)
+            continue;
+        sum += atomic_load(&ring->head) + atomic_load(&ring->tail);
+        *threads += atomic_load(&ring->live) != 0;
     }
     return sum;
+}
+
+/* Let other threads come to where they stop. */
+static void settle(const struct rkc_image *image)
+{
+    int64_t until_ns = rkc_clock_monotonic_ns() + SETTLE_NS;
+    int threads, settled = 0;
+    uint64_t now = progress(image, &threads);
+    while (threads > 1 && !settled && rkc_clock_monotonic_ns() < until_ns) {
+        uint64_t before = now;
+        doze(1000000);
+        now = progress(image, &threads);
+        settled = now == before;
+    }
 }
 
 static int write_behind_head(int fd, const struct rkc_image *image, size_t used)
@@ -255,14 +278,14 @@ static int write_behind_head(int fd, const struct rkc_image *image, size_t used)
     return write_all(fd, image->base + sizeof save_head, used - sizeof save_head);
 }
 
-/* Threads go on until their rings are full, and a visit that ends as all is copied can be in neither
- * its ring nor open, or in both: copy again then. *used gets the bytes that the copy has. */
+/* A visit that ends as all is copied can be in neither its ring nor open, or in both: copy again then.
+ * *used gets the bytes that the copy has. */
 static int write_steady(int fd, const struct rkc_image *image, size_t *used)
 {
-    const struct timespec soon = {.tv_nsec = 50000};
     int64_t until_ns = rkc_clock_monotonic_ns() + STEADY_NS;
-    for (;;) {
-        uint64_t before = progress(image);
+    int threads;
+    for (settle(image);; doze(50000)) {
+        uint64_t before = progress(image, &threads);
         *used = atomic_load_explicit(&rkc_image_header(image)->used, memory_order_acquire);
         if (!rkc_spool_size_allowed(*used)) {
             errno = EFBIG;
@@ -271,9 +294,8 @@ static int write_steady(int fd, const struct rkc_image *image, size_t *used)
         if (write_behind_head(fd, image, *used) != 0)
             return RKC_EIO;
         atomic_thread_fence(memory_order_seq_cst);
-        if (progress(image) == before || rkc_clock_monotonic_ns() > until_ns)
+        if (progress(image, &threads) == before || rkc_clock_monotonic_ns() > until_ns)
             return 0;
-        nanosleep(&soon, NULL);
     }
 }
 
