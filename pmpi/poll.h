@@ -47,7 +47,8 @@ RKC_POLL_INLINE int rkc_poll_begin(struct rkc_poll **begun, enum rkc_mpi_id id, 
     hot->mpi_frame = frame;
     hot->open = poll->node;
     atomic_signal_fence(memory_order_release);
-    atomic_store_explicit(&poll->block->begin, now, memory_order_relaxed);
+    uint64_t visits = atomic_load_explicit(&poll->block->visits, memory_order_relaxed);
+    atomic_store_explicit(&poll->block->begin, rkc_polls_stamp(now, visits), memory_order_relaxed);
     *begun = poll;
     return 1;
 }
@@ -67,7 +68,6 @@ RKC_POLL_INLINE void rkc_poll_commit(struct rkc_poll *poll, uint64_t visit, uint
     struct rkc_hot *hot = poll->hot;
     struct rkc_polls *polls = poll->block;
     atomic_store_explicit(&polls->pending[visit % RKC_POLLS_PENDING], ticks, memory_order_relaxed);
-    atomic_store_explicit(&polls->begin, RKC_NO_BEGIN, memory_order_relaxed);
     atomic_store_explicit(&polls->visits, visit + 1, memory_order_release);
     hot->open = poll->up;
     hot->mpi_frame = NULL;

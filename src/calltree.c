@@ -363,8 +363,7 @@ static void leave_loop(struct rkc_thread *thread, struct rkc_node *node)
     struct rkc_polls *polls = node->polls ? rkc_image_at(thread->base, node->polls) : NULL;
     if (!polls)
         return;
-    uint64_t begin = atomic_load_explicit(&polls->begin, memory_order_relaxed);
-    atomic_store_explicit(&node->begin, begin, memory_order_relaxed);
+    atomic_store_explicit(&node->begin, rkc_polls_begin(polls), memory_order_relaxed);
     atomic_store_explicit(&polls->begin, RKC_NO_BEGIN, memory_order_relaxed);
 }
 

@@ -1,7 +1,7 @@
 /* collect.c - one pass over the blocks finds regions and nodes, a second one the rings.
  * Nothing in the image is changed: what is still in a ring is added to copies, and skipped
- * where a node's `applied` says that it has it already; the histogram may have it before. What is
- * made of the nodes then is in local.c and local_mpi.c. Every unit and count is checked: an image
+ * where a node's `applied` says that it has it already; the histogram may have it before. What was open
+ * is in collect_open.c, what is made of the nodes then in local.c and local_mpi.c. Every unit and count is checked: an image
  * may be cut short or hostile.
  */
 #include "autoconf.h"
@@ -20,12 +20,6 @@ struct collector {
     uint32_t *index_of;  /* by unit: 1 + index of the node, or of the region */
     int broken, failed;
 };
-
-/* Whether visits ended while the image was read. */
-static int is_moving(const struct rkc_view *view)
-{
-    return view->live && !view->still;
-}
 
 static uint32_t units_of(const struct rkc_view *view)
 {
@@ -217,7 +211,7 @@ static void take_node(struct collector *c, const struct rkc_node *node)
     local->kind = c->local->paths.regions[region].kind;
     local->wait = c->local->paths.regions[region].flags & RKC_WAIT;
     take_sums(local, node);
-    if (is_moving(c->view)) /* caught in a fold that stands still: the times follow with its end */
+    if (rkc_view_moves(c->view)) /* caught in a fold that stands still: the times follow with its end */
         local->visits += local->ahead;
     take_polls(c, local);
     c->index_of[unit] = c->local->n_nodes;
@@ -381,29 +375,43 @@ static int keep_pending(struct rkc_local *local, uint32_t node, uint64_t ticks)
     return 0;
 }
 
+static void add_record(struct collector *c, struct rkc_local_node *node,
+                       const struct rkc_record *record)
+{
+    uint64_t ticks = (int64_t)record->ticks < 0 ? 0 : record->ticks;
+    c->local->clock_back += (int64_t)record->ticks < 0;
+    add_ticks(node, ticks);
+    if (node->ahead > 0)
+        node->ahead--;
+    else if (keep_pending(c->local, (uint32_t)(node - c->local->nodes), ticks) != 0)
+        c->failed = 1;
+}
+
+/* The visit that was ending: no longer open, and not yet before the ring's head. */
+static void add_ending(struct collector *c, const struct rkc_ring *ring, uint64_t head)
+{
+    const struct rkc_record *record = &ring->record[head % RKC_RING_RECORDS];
+    struct rkc_local_node *node = node_of(c, rkc_record_node(record));
+    uint64_t address = atomic_load_explicit(&record->node, memory_order_relaxed);
+    if (node && (address & 1) == rkc_record_round(head) && rkc_local_begin(c->local, node) == RKC_NO_BEGIN)
+        add_record(c, node, record);
+}
+
 static void add_pending(struct collector *c, const struct rkc_ring *ring)
 {
     uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
-    if (is_moving(c->view) || head - tail > RKC_RING_RECORDS)
+    if (rkc_view_moves(c->view) || head - tail > RKC_RING_RECORDS)
         return;
     for (; tail != head; tail++) {
         const struct rkc_record *record = &ring->record[tail % RKC_RING_RECORDS];
-        struct rkc_local_node *node = node_of(c, record->node);
-        uint64_t ticks = (int64_t)record->ticks < 0 ? 0 : record->ticks;
-        if (!node) {
+        struct rkc_local_node *node = node_of(c, rkc_record_node(record));
+        if (!node)
             c->broken = 1;
-            continue;
-        }
-        if (tail + 1 <= node->applied)
-            continue;
-        c->local->clock_back += (int64_t)record->ticks < 0;
-        add_ticks(node, ticks);
-        if (node->ahead > 0)
-            node->ahead--;
-        else if (keep_pending(c->local, (uint32_t)(node - c->local->nodes), ticks) != 0)
-            c->failed = 1;
+        else if (tail + 1 > node->applied)
+            add_record(c, node, record);
     }
+    add_ending(c, ring, head);
 }
 
 static void take_ring(struct collector *c, const struct rkc_block *block)
@@ -424,103 +432,6 @@ static void take_ring(struct collector *c, const struct rkc_block *block)
     c->local->row.threads += (int32_t)uses;
     add_pending(c, ring);
     root->is_open = atomic_load_explicit(&ring->live, memory_order_acquire) != 0;
-}
-
-static int is_root(const struct rkc_local_node *node)
-{
-    return node->parent == UINT32_MAX;
-}
-
-static uint64_t begin_of(const struct collector *c, const struct rkc_local_node *node)
-{
-    uint64_t begin = atomic_load_explicit(&node->node->begin, memory_order_acquire);
-    const struct rkc_polls *polls = rkc_local_polls(c->local, node->node);
-    if (begin == RKC_NO_BEGIN && polls)
-        begin = atomic_load_explicit(&polls->begin, memory_order_acquire);
-    return begin;
-}
-
-/* Mark the nodes that are open, from the threads' roots down. */
-static void find_open(struct collector *c)
-{
-    for (uint32_t i = 0; i < c->local->n_nodes; i++) {
-        struct rkc_local_node *node = &c->local->nodes[i];
-        if (!is_root(node))
-            node->is_open = begin_of(c, node) != RKC_NO_BEGIN && c->local->nodes[node->parent].is_open;
-    }
-}
-
-/* A process lived on after its clock was read last, which nothing does while a rank waits in MPI: until
- * its last begin, and until what was visited in an open node can have been over, which is all that
- * the node's visits before this one cannot have held. */
-static void find_last_instant(struct collector *c)
-{
-    struct rkc_local *local = c->local;
-    uint64_t last = local->end_ticks, *inside;
-    if (atomic_load_explicit(&c->header->clock.ended, memory_order_acquire))
-        return;
-    inside = calloc(local->n_nodes + 1, sizeof *inside);
-    if (!inside) {
-        c->failed = 1;
-        return;
-    }
-    for (uint32_t i = local->n_nodes; i-- > 0;) {
-        const struct rkc_local_node *node = &local->nodes[i];
-        if (!is_root(node))
-            inside[node->parent] += node->ticks;
-        if (!node->is_open)
-            continue;
-        uint64_t known = inside[i] > node->ticks ? inside[i] - node->ticks : 0;
-        uint64_t until = begin_of(c, node) + known;
-        last = (int64_t)(until - last) > 0 ? until : last;
-    }
-    local->end_ticks = last;
-    free(inside);
-}
-
-static const struct rkc_local_node *root_of(const struct rkc_local *local,
-                                            const struct rkc_local_node *node)
-{
-    while (!is_root(node))
-        node = &local->nodes[node->parent];
-    return node;
-}
-
-/* Whether an open node tells more of where the rank is than another one of it: of a thread the
- * innermost, of several threads one that is in MPI, else the first. */
-static int tells_more(const struct rkc_local *local, const struct rkc_local_node *node,
-                      const struct rkc_local_node *named)
-{
-    if (!named)
-        return 1;
-    const struct rkc_local_node *root = root_of(local, node), *named_root = root_of(local, named);
-    if (root == named_root)
-        return node->node->depth > named->node->depth;
-    int is_mpi = node->kind == RKC_REGION_MPI;
-    if (is_mpi != (named->kind == RKC_REGION_MPI))
-        return is_mpi;
-    return root < named_root;
-}
-
-/* Give the open nodes the time so far; the row names one of them. */
-static void add_open(struct collector *c)
-{
-    const struct rkc_local_node *named = NULL;
-    for (uint32_t i = 0; i < c->local->n_nodes; i++) {
-        struct rkc_local_node *node = &c->local->nodes[i];
-        uint64_t begin = begin_of(c, node);
-        if (!node->is_open)
-            continue;
-        if (!is_root(node) && tells_more(c->local, node, named))
-            named = node;
-        int64_t ticks = (int64_t)(c->local->end_ticks - begin);
-        if (!is_moving(c->view)) /* of a visit that counts one moment, is in the ring the next */
-            node->ticks += ticks > 0 ? (uint64_t)ticks : 0;
-    }
-    for (uint32_t i = 0; is_moving(c->view) && i < c->local->n_nodes; i++)
-        c->local->nodes[i].is_open = 0;
-    if (named)
-        c->local->row.open_path = named->path;
 }
 
 /* ---- the whole ---- */
@@ -562,9 +473,8 @@ static int collect(struct collector *c, int32_t rank)
     each_block(c, RKC_BLOCK_NOTE, take_note);
     each_block(c, RKC_BLOCK_THREAD, take_ring);
     each_block(c, RKC_BLOCK_DEVICE, take_device);
-    find_open(c);
-    find_last_instant(c);
-    add_open(c);
+    if (rkc_local_add_open(local) != 0)
+        c->failed = 1;
     free(c->index_of); /* what follows finds room there */
     c->index_of = NULL;
     local->broken = c->broken;

@@ -72,6 +72,13 @@ struct rkc_local {
 int rkc_local_collect(struct rkc_local *local, const struct rkc_view *view, int32_t rank);
 void rkc_local_free(struct rkc_local *local);
 
+/* When the visit of a node began that is open, in ticks; else RKC_NO_BEGIN. */
+uint64_t rkc_local_begin(const struct rkc_local *local, const struct rkc_local_node *node);
+
+/* What was open, once rings are in the nodes: mark the nodes, find the last instant, add the time until
+ * then. 0 or RKC_ENOMEM. */
+int rkc_local_add_open(struct rkc_local *local);
+
 /* The second half of collecting: from the nodes to values, row and notes. 0 or RKC_ENOMEM. */
 int rkc_local_settle(struct rkc_local *local);
 

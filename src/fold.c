@@ -120,8 +120,7 @@ static void fold_records(struct rkc_thread *thread, uint64_t tail, uint64_t head
         uint64_t left = RKC_RING_RECORDS - tail % RKC_RING_RECORDS;
         uint64_t upto = head - tail < left ? head : tail + left;
         for (; tail != upto; tail++, record++) {
-            struct rkc_node *next = (void *)(uintptr_t)atomic_load_explicit(&record->node,
-                                                                            memory_order_relaxed);
+            struct rkc_node *next = (void *)(uintptr_t)rkc_record_node(record);
             if (next != node) {
                 put_sums(&folded, tail);
                 node = next;

@@ -1,9 +1,10 @@
 /* hot.h - begin and end of a region when all is well; anything else goes to calltree.c.
  *
  * Order matters here, to whoever reads after a kill and to a signal handler that runs regions or
- * jumps away. A node has a begin only while it is on the way up from the open one; an end clears it
- * before it commits the visit by the release store of the ring's head, so that a visit is never both
- * open and counted; and a record is whole before any head goes past it. Where a jump leaves the open
+ * jumps away. A node has a begin only while it is on the way up from the open one; an end writes the
+ * record, clears the begin, and commits the visit by the release store of the ring's head, so that at
+ * any instant a visit is either open or counted (image.h); and a record is whole before any head goes
+ * past it. Where a jump leaves the open
  * node without a begin, its visit gets no time (calltree.c).
  *
  * A counter read waits for the loads before it, as far as they are not done after some 15 cycles,
@@ -77,7 +78,10 @@ static inline void rkc_hot_commit(struct rkc_hot *hot, struct rkc_node *node, ui
     uint64_t head = hot->head;
     struct rkc_record *record = &ring->record[head % RKC_RING_RECORDS];
     record->ticks = now - atomic_load_explicit(&node->begin, memory_order_relaxed);
-    atomic_store_explicit(&record->node, (uintptr_t)node, memory_order_relaxed);
+    atomic_signal_fence(memory_order_release);
+    atomic_store_explicit(&record->node, (uintptr_t)node + rkc_record_round(head),
+                          memory_order_relaxed);
+    atomic_signal_fence(memory_order_release);
     atomic_store_explicit(&node->begin, RKC_NO_BEGIN, memory_order_relaxed);
     atomic_signal_fence(memory_order_release);
     hot->open = node->up;

@@ -6,7 +6,8 @@
  *
  * Who writes what: the header and new blocks under the image's lock; a node, its traffic
  * and its ring by the thread that owns them. What a reader may meet at any instant:
- *   - a visit counts from the release store of its ring's head on;
+ *   - a visit is open until its node's begin is cleared, and has ended from then on: from the store of
+ *     its ring's head on the record tells it, before that the next record, which is of this round;
  *   - a node's sums exist twice; the copy with the larger `applied` holds, the other is
  *     being written. `applied` is the number of the last ring record that went into it, so
  *     a reader knows of each pending record whether the node has it already;
@@ -35,7 +36,7 @@
 #define RKC_IMAGE_ORDER 0x01020304u
 
 enum {
-    RKC_IMAGE_LAYOUT = 7,
+    RKC_IMAGE_LAYOUT = 8,
     RKC_UNIT = 64,
     RKC_IMAGE_BYTES_MAX = 1 << 30,
     RKC_HEADER_SIZE = 4096,
@@ -317,8 +318,8 @@ enum { RKC_POLLS_PENDING = 64 };
 
 struct rkc_polls {
     struct rkc_block block;
-    _Atomic uint64_t begin;  /* ticks of the open visit's begin, or RKC_NO_BEGIN */
-    _Atomic uint64_t visits;
+    _Atomic uint64_t begin;  /* of the visit begun last: see rkc_polls_begin */
+    _Atomic uint64_t visits; /* that have ended */
     uint64_t folded;         /* of them, those in the sums */
     uint32_t node, zero;     /* unit */
     uint64_t zeros[2];
@@ -330,10 +331,38 @@ struct rkc_polls {
 
 _Static_assert(offsetof(struct rkc_polls, pending) == RKC_UNIT, "a visit touches two lines");
 
+/* A begin's lowest bit is that of the number of visits before it: so the store that counts the visit
+ * is what it ends with, and it is at no instant both open and counted, or neither. */
+static inline uint64_t rkc_polls_stamp(uint64_t ticks, uint64_t visits)
+{
+    return (ticks & ~UINT64_C(1)) | (visits & 1);
+}
+
+/* When the visit that is open began, in ticks; RKC_NO_BEGIN where none is. */
+static inline uint64_t rkc_polls_begin(const struct rkc_polls *polls)
+{
+    uint64_t begin = atomic_load_explicit(&polls->begin, memory_order_acquire);
+    uint64_t visits = atomic_load_explicit(&polls->visits, memory_order_acquire);
+    return begin == RKC_NO_BEGIN || ((begin ^ visits) & 1) ? RKC_NO_BEGIN : begin;
+}
+
 struct rkc_record {
-    _Atomic uint64_t node; /* address */
+    _Atomic uint64_t node; /* address, and in its lowest bit the round: see rkc_record_round */
     uint64_t ticks;        /* negative where the clock went backwards: counts as 0 */
 };
+
+/* How often the ring has gone round before a record, modulo 2: what was written there in the round
+ * before is told from what is being written. */
+static inline uint64_t rkc_record_round(uint64_t number)
+{
+    return number / RKC_RING_RECORDS & 1;
+}
+
+/* The address of a record's node. */
+static inline uint64_t rkc_record_node(const struct rkc_record *record)
+{
+    return atomic_load_explicit(&record->node, memory_order_relaxed) & ~UINT64_C(1);
+}
 
 struct rkc_ring {
     struct rkc_block block;
@@ -468,6 +497,12 @@ struct rkc_view {
     int live;     /* a process was writing: what is in its rings is not to be trusted, ... */
     int still;    /* ... unless no visit ended while it was read, as in one that hangs */
 };
+
+/* Whether visits ended while the image was read. */
+static inline int rkc_view_moves(const struct rkc_view *view)
+{
+    return view->live && !view->still;
+}
 
 /* The own image, in place, once recording has stopped. */
 void rkc_view_own(struct rkc_view *view, const struct rkc_image *image);

@@ -106,11 +106,9 @@ static int check_wall(const struct rkc_local *local)
     return 0;
 }
 
-/* What calls moved: as many sizes as calls or, where one was being counted, one less. While a signal's
- * handler saves the image other threads go on, and what they move is copied later than their rings. */
+/* What calls moved: as many sizes as calls or, where one was being counted, one less. */
 static int check_sizes(const struct rkc_local *local)
 {
-    int saved = local->row.state == RKC_STATE_SIGNAL;
     for (uint32_t i = 0; i < local->n_nodes; i++) {
         const struct rkc_local_node *node = &local->nodes[i];
         const struct rkc_traffic *traffic = rkc_local_traffic(local, node->node);
@@ -122,7 +120,7 @@ static int check_sizes(const struct rkc_local *local)
             rkc_local_sizes(local, traffic, size);
         for (unsigned bucket = 0; bucket < RKC_SIZE_BUCKETS; bucket++)
             sizes += size[bucket];
-        if ((sizes > visits && !saved) || sizes + 1 < visits)
+        if (sizes > visits || sizes + 1 < visits)
             return image_fault("%llu sizes of %llu calls", (unsigned long long)sizes,
                                (unsigned long long)visits);
     }
@@ -160,4 +158,41 @@ int64_t image_visits(const struct rkc_local *local, const char *wanted)
     uint32_t path = image_path(local, wanted);
     int64_t visits = path == RKC_NO_PATH ? 0 : rkc_local_value(local, path, RKC_METRIC_VISITS);
     return visits > 0 ? visits : 0;
+}
+
+static int64_t visits_of(const struct rkc_local_node *node)
+{
+    return (int64_t)node->visits + node->is_open;
+}
+
+static int is_called(const struct rkc_local *local, uint32_t node, const char *name)
+{
+    uint32_t region = local->paths.paths[local->nodes[node].path].region;
+    return strcmp(local->paths.regions[region].name, name) == 0;
+}
+
+/* Three in each, of an open one perhaps fewer. */
+static int check_inner(const struct rkc_local *local, uint32_t outer)
+{
+    int64_t inner = 0, lacking;
+    for (uint32_t i = outer + 1; i < local->n_nodes; i++)
+        if (local->nodes[i].parent == outer && is_called(local, i, "inner"))
+            inner = visits_of(&local->nodes[i]);
+    lacking = 3 * visits_of(&local->nodes[outer]) - inner;
+    if (lacking == 0 || (lacking > 0 && lacking <= 3 && local->nodes[outer].is_open))
+        return 0;
+    return image_fault("%lld visits of outer%s hold %lld of inner",
+                       (long long)visits_of(&local->nodes[outer]),
+                       local->nodes[outer].is_open ? ", the last open," : "", (long long)inner);
+}
+
+int image_check_work(const struct rkc_local *local)
+{
+    int bad = 0, threads = 0;
+    for (uint32_t i = 0; i < local->n_nodes; i++)
+        if (is_called(local, i, "outer")) {
+            threads++;
+            bad |= check_inner(local, i);
+        }
+    return threads ? bad : image_fault("no visit of outer");
 }

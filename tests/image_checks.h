@@ -23,4 +23,8 @@ int64_t image_visits(const struct rkc_local *local, const char *name);
  * paths and those inside them. */
 int image_check(const struct rkc_local *local);
 
+/* Each thread has as many visits of "inner" as there are in each of "outer", three; of an open one
+ * perhaps fewer. */
+int image_check_work(const struct rkc_local *local);
+
 #endif

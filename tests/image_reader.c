@@ -1,8 +1,7 @@
 /* image_reader.c - read images as a stranger does, while the process lives and after it was killed.
  *
  *   image_reader show IMAGE                      its call paths: name, visits, inclusive ns
- *   image_reader work IMAGE                      whether each thread has as many visits of "inner" as
- *                                                apps/signals.c makes in each of "outer"
+ *   image_reader work IMAGE                      whether what apps/signals.c makes is whole
  *   image_reader watch IMAGE SECONDS             read it again and again; no count may fall
  *   image_reader kill WRITER FOLDER TIMES        start WRITER, kill it, compare image and notes;
  *                                                of every fourth also while it is stopped
@@ -55,51 +54,16 @@ static int show(const char *file)
     return bad;
 }
 
-/* ---- what threads were at ---- */
-
-static int64_t visits_of(const struct rkc_local_node *node)
-{
-    return (int64_t)node->visits + node->is_open;
-}
-
-static int is_called(const struct rkc_local *local, uint32_t node, const char *name)
-{
-    uint32_t region = local->paths.paths[local->nodes[node].path].region;
-    return strcmp(local->paths.regions[region].name, name) == 0;
-}
-
-/* Three in each, of an open one perhaps fewer. */
-static int check_inner(const struct rkc_local *local, uint32_t outer)
-{
-    int64_t inner = 0, lacking;
-    for (uint32_t i = outer + 1; i < local->n_nodes; i++)
-        if (local->nodes[i].parent == outer && is_called(local, i, "inner"))
-            inner = visits_of(&local->nodes[i]);
-    lacking = 3 * visits_of(&local->nodes[outer]) - inner;
-    if (lacking == 0 || (lacking > 0 && lacking <= 3 && local->nodes[outer].is_open))
-        return 0;
-    return image_fault("%lld visits of outer%s hold %lld of inner",
-                       (long long)visits_of(&local->nodes[outer]),
-                       local->nodes[outer].is_open ? ", the last open," : "", (long long)inner);
-}
-
 static int work(const char *file)
 {
     struct rkc_view view;
     struct rkc_local local;
     char text[512];
-    int bad = 0, threads = 0;
     if (rkc_view_open(&view, file, text, sizeof text) != 0)
         return image_fault("%s", text);
     if (rkc_local_collect(&local, &view, 0) != 0)
         return image_fault("%s holds no call path", file);
-    for (uint32_t i = 0; i < local.n_nodes; i++)
-        if (is_called(&local, i, "outer")) {
-            threads++;
-            bad |= check_inner(&local, i);
-        }
-    bad |= image_check(&local);
-    bad |= threads ? 0 : image_fault("%s has no visit of outer", file);
+    int bad = image_check_work(&local) | image_check(&local);
     rkc_local_free(&local);
     rkc_view_close(&view);
     return bad;

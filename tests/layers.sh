@@ -19,7 +19,7 @@ level() {
     case $1 in
     apart | autoconf | rankclock/* | clock | config | identity | line | log | schema | schema_tables | stats | status | utf8)
         echo 0 ;;
-    buffer | calltree | collect | fold | hot | image | index | local* | numbers | pack* | profile* | spool | thread | view | \
+    buffer | calltree | collect* | fold | hot | image | index | local* | numbers | pack* | profile* | spool | thread | view | \
         sink/sink | gpu/*) echo 1 ;;
     await | devices | rank_rows | finish | gather* | gpu_region | link | mark | mpi_blocks | neighbors* | peers | reader* | reduce | region | runtime | save | signals | node_page | sink/* | \
         names | publish | spawn | stream | unstream | pipe | job | hdf5*) echo 2 ;;

@@ -25,6 +25,7 @@ C_TESTS = \
 	tests/gpu_find.t \
 	tests/identity.t \
 	tests/image.t \
+	tests/instants.t \
 	tests/local.t \
 	tests/neighbors.t \
 	tests/nomem.t \
@@ -53,6 +54,7 @@ C_COMMAND_TESTS = \
 MPI_TESTS = \
 	tests/failed.mpi \
 	tests/gather.mpi \
+	tests/instants_mpi.mpi \
 	tests/kinds.mpi \
 	tests/matrix.mpi \
 	tests/polls.mpi \
@@ -315,7 +317,10 @@ MPI_LIBS = librkc-mpi.la librkc-core.la
 $(C_COMMAND_TESTS) $(COMMAND_HELPERS): $(COMMAND_LIBS)
 $(C_COMMAND_TESTS) $(COMMAND_HELPERS): LDADD = $(COMMAND_LIBS) $(HDF5_COMMAND_LIBS) $(LIBM)
 $(C_COMMAND_TESTS) $(COMMAND_HELPERS): AM_LDFLAGS += $(HDF5_RPATH)
+STEPS = tests/steps.c tests/steps.h tests/image_checks.c tests/image_checks.h
 tests_image_reader_SOURCES = tests/image_reader.c tests/image_checks.c tests/image_checks.h
+tests_instants_t_SOURCES = tests/instants.c $(STEPS)
+tests_instants_mpi_mpi_SOURCES = tests/instants_mpi.c $(STEPS)
 tests_torture_SOURCES = tests/torture.c tests/torture.h tests/torture_checks.c tests/torture_run.c \
 	tests/image_checks.c tests/image_checks.h
 tests_polls_mpi_SOURCES = tests/polls.c tests/image_checks.c tests/image_checks.h
