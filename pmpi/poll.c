@@ -19,33 +19,30 @@ static void set(_Atomic uint64_t *at, uint64_t value)
     atomic_store_explicit(at, value, memory_order_relaxed);
 }
 
-/* One visit; it is folded once its bucket has it. */
-static inline void fold(struct rkc_polls *polls, uint64_t ticks, double rate)
+/* Bring the pending visits into the sums, which exist twice: see fold.c. */
+static void fold(struct rkc_polls *polls, double rate)
 {
-    unsigned bucket = rkc_time_bucket_scaled((double)(int64_t)ticks * rate);
-    rkc_u128 square = (rkc_u128)value(&polls->square_high) << 64 | value(&polls->square_low);
-    square += (rkc_u128)ticks * ticks;
-    set(&polls->square_low, (uint64_t)square);
-    set(&polls->square_high, (uint64_t)(square >> 64));
-    set(&polls->ticks, value(&polls->ticks) + ticks);
-    if (ticks < value(&polls->min))
-        set(&polls->min, ticks);
-    if (ticks > value(&polls->max))
-        set(&polls->max, ticks);
-    atomic_signal_fence(memory_order_release);
-    set(&polls->hist[bucket], value(&polls->hist[bucket]) + 1);
-}
-
-/* Bring the pending visits into the sums. */
-static void fold_all(struct rkc_polls *polls, double rate)
-{
-    uint64_t visits = value(&polls->visits);
-    while (polls->folded < visits) {
-        uint64_t ticks = value(&polls->pending[polls->folded % RKC_POLLS_PENDING]);
-        fold(polls, ticks, rate);
-        atomic_signal_fence(memory_order_release);
-        polls->folded++;
+    const struct rkc_sums *from = rkc_sums_current(polls->sums);
+    struct rkc_sums *into = &polls->sums[from == polls->sums];
+    uint64_t visits = value(&polls->visits), sum = from->sum;
+    uint64_t min = value(&polls->min), max = value(&polls->max);
+    rkc_u128 square = (rkc_u128)from->square_high << 64 | from->square_low;
+    for (uint64_t i = from->visits; i != visits; i++) {
+        uint64_t ticks = value(&polls->pending[i % RKC_POLLS_PENDING]);
+        unsigned bucket = rkc_time_bucket_scaled((double)(int64_t)ticks * rate);
+        set(&polls->hist[bucket], value(&polls->hist[bucket]) + 1);
+        square += (rkc_u128)ticks * ticks;
+        sum += ticks;
+        min = ticks < min ? ticks : min;
+        max = ticks > max ? ticks : max;
     }
+    set(&polls->min, min);
+    set(&polls->max, max);
+    into->visits = visits;
+    into->sum = sum;
+    into->square_low = (uint64_t)square;
+    into->square_high = (uint64_t)(square >> 64);
+    atomic_store_explicit(&into->applied, visits, memory_order_release);
 }
 
 int rkc_poll_missed_full(struct rkc_poll *poll, uint64_t now)
@@ -53,7 +50,7 @@ int rkc_poll_missed_full(struct rkc_poll *poll, uint64_t now)
     uint64_t ticks = now - poll->begin;
     if (!rkc_poll_is_whole(poll, ticks))
         return 0;
-    fold_all(poll->block, poll->rate);
+    fold(poll->block, poll->rate);
     rkc_poll_commit(poll, value(&poll->block->visits), ticks);
     return 1;
 }

@@ -116,14 +116,9 @@ static int64_t path_of(struct collector *c, uint32_t parent_index, uint32_t regi
     return path;
 }
 
-static rkc_u128 within(rkc_u128 value, rkc_u128 least, rkc_u128 most)
-{
-    return value < least ? least : value > most ? most : value;
-}
-
 static void take_sums(struct rkc_local_node *local, const struct rkc_node *node)
 {
-    const struct rkc_node_sums *sums = rkc_node_current(node);
+    const struct rkc_sums *sums = rkc_node_current(node);
     local->visits = sums->visits;
     local->ticks = sums->sum;
     local->min = node->min;
@@ -133,35 +128,25 @@ static void take_sums(struct rkc_local_node *local, const struct rkc_node *node)
     local->ahead = rkc_node_ahead(node);
 }
 
-/* Add the visits in loops of polls that are in the sums. These may be one visit ahead, or those of a
- * damaged image. Returns how many. */
+/* Add the sums of visits in loops of polls. Returns how many are in them. */
 static uint64_t take_folded_polls(struct rkc_local_node *local, const struct rkc_polls *polls)
 {
-    uint64_t visits = 0;
-    for (unsigned bucket = 0; bucket < RKC_TIME_BUCKETS; bucket++)
-        visits += atomic_load_explicit(&polls->hist[bucket], memory_order_relaxed);
-    if (!visits)
-        return 0;
+    const struct rkc_sums *sums = rkc_sums_current(polls->sums);
     uint64_t min = atomic_load_explicit(&polls->min, memory_order_relaxed);
     uint64_t max = atomic_load_explicit(&polls->max, memory_order_relaxed);
-    rkc_u128 ticks = atomic_load_explicit(&polls->ticks, memory_order_relaxed);
-    rkc_u128 square = (rkc_u128)atomic_load_explicit(&polls->square_high, memory_order_relaxed) << 64 |
-                      atomic_load_explicit(&polls->square_low, memory_order_relaxed);
-    min = min < max ? min : max;
-    ticks = within(ticks, (rkc_u128)min * visits, (rkc_u128)max * visits);
-    square = within(square, (rkc_u128)min * min * visits, (rkc_u128)max * max * visits);
-    local->visits += visits;
-    local->ticks += (uint64_t)ticks;
+    local->visits += sums->visits;
+    local->ticks += sums->sum;
     local->min = min < local->min ? min : local->min;
     local->max = max > local->max ? max : local->max;
-    local->square = rkc_u128_add(local->square, square);
-    return visits;
+    local->square =
+        rkc_u128_add(local->square, (rkc_u128)sums->square_high << 64 | sums->square_low);
+    return sums->visits;
 }
 
 static void add_ticks(struct rkc_local_node *node, uint64_t ticks);
 static int keep_pending(struct rkc_local *local, uint32_t node, uint64_t ticks);
 
-/* All of them, the pending ones too. */
+/* All of them, the pending ones too, of which the histogram has the first so many as it is ahead. */
 static void take_polls(struct collector *c, struct rkc_local_node *local)
 {
     const struct rkc_polls *polls = rkc_local_polls(c->local, local->node);
@@ -169,6 +154,7 @@ static void take_polls(struct collector *c, struct rkc_local_node *local)
         return;
     uint64_t visits = atomic_load_explicit(&polls->visits, memory_order_acquire);
     uint64_t folded = take_folded_polls(local, polls);
+    uint64_t counted = rkc_polls_counted(polls);
     uint64_t pending = visits > folded ? visits - folded : 0;
     pending = pending < RKC_POLLS_PENDING ? pending : RKC_POLLS_PENDING;
     local->polled = folded + pending;
@@ -176,7 +162,8 @@ static void take_polls(struct collector *c, struct rkc_local_node *local)
         uint64_t ticks = atomic_load_explicit(
             &polls->pending[(folded + i) % RKC_POLLS_PENDING], memory_order_relaxed);
         add_ticks(local, ticks);
-        if (keep_pending(c->local, (uint32_t)(local - c->local->nodes), ticks) != 0)
+        if (folded + i >= counted &&
+            keep_pending(c->local, (uint32_t)(local - c->local->nodes), ticks) != 0)
             c->failed = 1;
     }
 }

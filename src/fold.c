@@ -50,15 +50,15 @@ static __attribute__((noinline)) void carry(struct rkc_thread *thread, struct rk
 struct folded {
     uint64_t visits, sum;
     rkc_u128 square;
-    struct rkc_node_sums *into; /* the copy that is not in force */
+    struct rkc_sums *into; /* the copy that is not in force */
 };
 
 static inline struct folded take_sums(struct rkc_node *node)
 {
     uint64_t first = atomic_load_explicit(&node->sums[0].applied, memory_order_relaxed);
     uint64_t second = atomic_load_explicit(&node->sums[1].applied, memory_order_relaxed);
-    const struct rkc_node_sums *from = &node->sums[0];
-    struct rkc_node_sums *into = &node->sums[1];
+    const struct rkc_sums *from = &node->sums[0];
+    struct rkc_sums *into = &node->sums[1];
     /* A guess, right where a program goes round, so that the sums need not wait for the answer. */
     if (RKC_UNLIKELY(second > first)) {
         from = into;
@@ -73,7 +73,7 @@ static inline struct folded take_sums(struct rkc_node *node)
 /* Put the sums in force, which hold all records before `applied`. */
 static inline void put_sums(const struct folded *folded, uint64_t applied)
 {
-    struct rkc_node_sums *into = folded->into;
+    struct rkc_sums *into = folded->into;
     into->visits = folded->visits;
     into->sum = folded->sum;
     into->square_low = (uint64_t)folded->square;
@@ -112,7 +112,7 @@ static inline void apply(struct rkc_thread *thread, struct rkc_node *node, struc
 static void fold_records(struct rkc_thread *thread, uint64_t tail, uint64_t head)
 {
     double rate = (double)rkc_tree_rate() * 0x1p-56;
-    struct rkc_node_sums nobody;
+    struct rkc_sums nobody;
     struct folded folded = {.into = &nobody};
     struct rkc_node *node = NULL;
     while (tail != head) {

@@ -138,12 +138,20 @@ struct rkc_region_block {
 /* Not 0: the clock of a test, or of a machine that just started, may begin there. */
 #define RKC_NO_BEGIN UINT64_MAX
 
-struct rkc_node_sums {
+struct rkc_sums {
     uint64_t visits; /* timed ones */
     uint64_t sum;    /* ticks */
     uint64_t square_low, square_high;
     _Atomic uint64_t applied;  /* 1 + number of the last ring record in here */
 };
+
+/* Of two copies of sums the one in force. */
+static inline const struct rkc_sums *rkc_sums_current(const struct rkc_sums sums[2])
+{
+    uint64_t first = atomic_load_explicit(&sums[0].applied, memory_order_acquire);
+    uint64_t second = atomic_load_explicit(&sums[1].applied, memory_order_acquire);
+    return &sums[second > first];
+}
 
 /* A pair is a node's unit and the unit of its region, unit << 32 | region, in one word, so that
  * both change at once. Where a visit needs more care than the hot path takes, the region is 0. */
@@ -161,7 +169,7 @@ struct rkc_node {
     _Atomic uint64_t inner;  /* visits inside a visit of the same call path: counted, not timed */
 
     /* What the fold touches of each. */
-    struct rkc_node_sums sums[2];
+    struct rkc_sums sums[2];
     uint64_t min, max; /* ticks; UINT64_MAX and 0 before the first visit */
     uint32_t parent;         /* unit */
     uint32_t child, next;    /* list of children */
@@ -311,21 +319,20 @@ struct rkc_device_block {
     _Atomic uint64_t ns;         /* their sum */
 };
 
-/* What of a call path's visits went by its ring: see pmpi/poll.h. The histogram has the first ones,
- * as many as it holds, and the sums those, and perhaps one more; the times of the rest, at most
- * RKC_POLLS_PENDING of them, are in a ring of their own: visit i in ticks[i % RKC_POLLS_PENDING]. */
+/* What of a call path's visits went by its ring: see pmpi/poll.h. The sums have the first ones, the
+ * histogram perhaps more; the times of the rest, at most RKC_POLLS_PENDING of them, are in a ring of
+ * their own: visit i in pending[i % RKC_POLLS_PENDING]. */
 enum { RKC_POLLS_PENDING = 64 };
 
 struct rkc_polls {
     struct rkc_block block;
     _Atomic uint64_t begin;  /* of the visit begun last: see rkc_polls_begin */
     _Atomic uint64_t visits; /* that have ended */
-    uint64_t folded;         /* of them, those in the sums */
     uint32_t node, zero;     /* unit */
-    uint64_t zeros[2];
+    uint64_t zeros[3];
     _Atomic uint64_t pending[RKC_POLLS_PENDING]; /* ticks */
-    _Atomic uint64_t ticks, min, max;
-    _Atomic uint64_t square_low, square_high;
+    _Atomic uint64_t min, max; /* of all */
+    struct rkc_sums sums[2];   /* as a node's; `applied` are visits */
     _Atomic uint64_t hist[RKC_TIME_BUCKETS];
 };
 
@@ -336,6 +343,15 @@ _Static_assert(offsetof(struct rkc_polls, pending) == RKC_UNIT, "a visit touches
 static inline uint64_t rkc_polls_stamp(uint64_t ticks, uint64_t visits)
 {
     return (ticks & ~UINT64_C(1)) | (visits & 1);
+}
+
+/* Visits that the histogram has. */
+static inline uint64_t rkc_polls_counted(const struct rkc_polls *polls)
+{
+    uint64_t counted = 0;
+    for (unsigned bucket = 0; bucket < RKC_TIME_BUCKETS; bucket++)
+        counted += atomic_load_explicit(&polls->hist[bucket], memory_order_relaxed);
+    return counted;
 }
 
 /* When the visit that is open began, in ticks; RKC_NO_BEGIN where none is. */
@@ -431,12 +447,9 @@ static inline uint32_t rkc_pair_region(uint64_t pair)
     return (uint32_t)pair;
 }
 
-/* The copy of a node's sums in force. */
-static inline const struct rkc_node_sums *rkc_node_current(const struct rkc_node *node)
+static inline const struct rkc_sums *rkc_node_current(const struct rkc_node *node)
 {
-    uint64_t first = atomic_load_explicit(&node->sums[0].applied, memory_order_acquire);
-    uint64_t second = atomic_load_explicit(&node->sums[1].applied, memory_order_acquire);
-    return &node->sums[second > first];
+    return rkc_sums_current(node->sums);
 }
 
 /* How many of its pending records a node's histogram has already, however often a bucket was full. */

@@ -178,6 +178,15 @@ static int same_sums(const void *a, const void *b, size_t bytes)
            x->high == y->high && x->filled == y->filled;
 }
 
+static int same_polls(const void *a, const void *b, size_t bytes)
+{
+    const struct rkc_polls *x = a, *y = b;
+    (void)bytes;
+    return rkc_polls_counted(x) == rkc_sums_current(x->sums)->visits &&
+           memcmp(x->sums, y->sums, sizeof x->sums) == 0 &&
+           memcmp(x->hist, y->hist, sizeof x->hist) == 0;
+}
+
 static int same_clock(const void *a, const void *b, size_t bytes)
 {
     const struct rkc_image_header *x = a, *y = b;
@@ -239,6 +248,10 @@ static void read_steady_block(struct reading *reading, const struct rkc_block *b
             break;
         for (uint32_t i = 0; i < n; i++)
             read_steady(reading, &nodes->node[i], sizeof nodes->node[i], same_sums, read_high);
+        break;
+    case RKC_BLOCK_POLLS:
+        if (block->bytes >= sizeof(struct rkc_polls) && block->bytes <= RKC_HEADER_SIZE)
+            read_steady(reading, block, block->bytes, same_polls, NULL);
         break;
     case RKC_BLOCK_TRAFFIC:
     case RKC_BLOCK_SIZES:

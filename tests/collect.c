@@ -65,7 +65,7 @@ static void test_instants(void)
     atomic_store(&ring->tail, tail);
 
     struct rkc_node *node = node_of(&tree, "a");
-    struct rkc_node_sums *old = &node->sums[rkc_node_current(node) == node->sums];
+    struct rkc_sums *old = &node->sums[rkc_node_current(node) == node->sums];
     old->visits = 77;
     old->sum = old->square_low = UINT64_MAX;
     tree_collect_again(&tree, 0);

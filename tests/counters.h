@@ -34,14 +34,15 @@ static inline const char *counters_name(const struct rkc_view *view, uint32_t no
 static inline void counters_add(struct counters *counters, const struct rkc_view *view,
                                 const struct rkc_node *node)
 {
-    const struct rkc_node_sums *sums = rkc_node_current(node);
+    const struct rkc_sums *sums = rkc_node_current(node);
     counters->calls += (int64_t)(sums->visits + node->inner);
     counters->ticks += (int64_t)sums->sum;
     const struct rkc_polls *polls = node->polls ? rkc_image_at(view->base, node->polls) : NULL;
     if (polls) {
         counters->calls += (int64_t)polls->visits;
-        counters->ticks += (int64_t)polls->ticks;
-        for (uint64_t i = polls->folded; i < polls->visits; i++)
+        const struct rkc_sums *folded = rkc_sums_current(polls->sums);
+        counters->ticks += (int64_t)folded->sum;
+        for (uint64_t i = folded->visits; i < polls->visits; i++)
             counters->ticks += (int64_t)polls->pending[i % RKC_POLLS_PENDING];
     }
     if (!node->traffic)

@@ -33,7 +33,7 @@ void image_path_name(const struct rkc_profile *profile, uint32_t path, char *nam
  * its sums do not. */
 static int check_node(const struct rkc_node *node)
 {
-    const struct rkc_node_sums *sums = rkc_node_current(node);
+    const struct rkc_sums *sums = rkc_node_current(node);
     rkc_u128 square = (rkc_u128)sums->square_high << 64 | sums->square_low;
     if (!sums->visits)
         return sums->sum || sums->applied ? image_fault("a node without visits has time") : 0;
