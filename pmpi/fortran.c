@@ -12,6 +12,7 @@
 
 #include "fortran.h"
 #include "pmpi/fortran_names.h"
+#include "traffic.h"
 #include "wait.h"
 
 /* ---- calling ---- */
@@ -152,16 +153,19 @@ static void count_call(struct rkc_fortran *f)
 }
 
 /* Whatever the entry point; of five arguments or fewer there are five. */
-__attribute__((noinline)) static void *enter(void **args, int n, unsigned entry)
+__attribute__((noinline, hot)) static void *enter(void **args, int n, unsigned entry)
 {
     struct rkc_fortran f;
     f.entry = entry;
     f.n = n;
     f.args = args;
     f.function = &rkc_mpi_functions[rkc_fortran_id(entry)];
-    f.next = rkc_fortran_next(entry, &f.found);
+    const struct rkc_fortran_target *target = rkc_fortran_target(entry);
+    f.next = atomic_load_explicit(&target->function, memory_order_relaxed);
+    f.found = target->found;
     if (RKC_UNLIKELY(f.found & RKC_FORTRAN_FOREIGN))
         return call_next(&f);
+    f.marks = rkc_fortran_marks_of(entry);
     unsigned ierror = rkc_fortran_ierror(entry);
     f.ierror = MPI_SUCCESS;
     if (ierror && !args[ierror - 1])

@@ -51,6 +51,7 @@ struct rkc_fortran {
     struct rkc_mpi_function *function;
     unsigned entry;
     unsigned found; /* RKC_FORTRAN_DESCRIPTORS or 0 */
+    const struct rkc_fortran_marks *marks; /* of its form */
     int n;
     void **args;
     void (*next)(void);
@@ -60,8 +61,8 @@ struct rkc_fortran {
 #define ARG(i) (f->args[(i) - 1])
 #define INT(i) (*(const MPI_Fint *)ARG(i))
 #define LONG(i) (*(const MPI_Count *)ARG(i))
-#define COMM(i) PMPI_Comm_f2c(INT(i))
-#define TYPE(i) PMPI_Type_f2c(INT(i))
+#define COMM(i) rkc_mpi_comm_of(INT(i))
+#define TYPE(i) rkc_mpi_type_of(INT(i))
 #define WIN(i) PMPI_Win_f2c(INT(i))
 #define OP(i) PMPI_Op_f2c(INT(i))
 #define REQUEST(i) PMPI_Request_f2c(INT(i))
@@ -75,9 +76,25 @@ enum {
     RKC_FORTRAN_FOREIGN = 2,     /* not MPI's: a function of another library that has its name */
 };
 
-/* The next definition of an entry point's function after ours; ends the process, as the loader
- * would without us, if there is none. *found are the flags above. */
-void (*rkc_fortran_next(unsigned entry, unsigned *found))(void);
+/* The next definition of an entry point's function after ours. */
+struct rkc_fortran_target {
+    void (*_Atomic function)(void); /* NULL: not looked for */
+    unsigned found;                 /* the flags above */
+};
+
+extern struct rkc_fortran_target rkc_fortran_targets[RKC_FORTRAN_FORMS][RKC_MPI_FUNCTIONS];
+
+/* Look for it; ends the process, as the loader would without us, if there is none. */
+void rkc_fortran_find(struct rkc_fortran_target *target, unsigned entry);
+
+static inline const struct rkc_fortran_target *rkc_fortran_target(unsigned entry)
+{
+    struct rkc_fortran_target *target =
+        &rkc_fortran_targets[rkc_fortran_form(entry)][rkc_fortran_id(entry)];
+    if (RKC_UNLIKELY(!atomic_load_explicit(&target->function, memory_order_acquire)))
+        rkc_fortran_find(target, entry);
+    return target;
+}
 
 enum rkc_fortran_mark {
     RKC_FORTRAN_IN_PLACE,
@@ -91,6 +108,8 @@ enum { RKC_FORTRAN_SPELLINGS = 4 };
 
 struct rkc_fortran_marks {
     _Atomic int ready;
+    uint64_t may[RKC_FORTRAN_MARKS]; /* see rkc_fortran_bit */
+    uint64_t may_stand;              /* for a buffer */
     /* Of the variables; the last ones of a mark may be NULL. */
     const void *at[RKC_FORTRAN_MARKS][RKC_FORTRAN_SPELLINGS];
 };
@@ -98,19 +117,29 @@ struct rkc_fortran_marks {
 extern struct rkc_fortran_marks rkc_fortran_marks[2]; /* that of `use mpi_f08` is the second */
 
 void rkc_fortran_find_marks(int f08);
+int rkc_fortran_is_one(const struct rkc_fortran_marks *marks, const void *address,
+                       enum rkc_fortran_mark mark);
+
+/* Addresses fall into 64 classes, in most of which a mark has no variable. */
+static inline uint64_t rkc_fortran_bit(const void *address)
+{
+    return UINT64_C(1) << ((uintptr_t)address >> 4 & 63);
+}
+
+static inline const struct rkc_fortran_marks *rkc_fortran_marks_of(unsigned entry)
+{
+    int f08 = rkc_fortran_form(entry) == RKC_FORTRAN_F08;
+    if (RKC_UNLIKELY(!atomic_load_explicit(&rkc_fortran_marks[f08].ready, memory_order_acquire)))
+        rkc_fortran_find_marks(f08);
+    return &rkc_fortran_marks[f08];
+}
 
 /* Whether the address is that of one of MPI's variables that stand for a constant. */
 static inline int rkc_fortran_is(const struct rkc_fortran *f, const void *address,
                                  enum rkc_fortran_mark mark)
 {
-    int f08 = rkc_fortran_form(f->entry) == RKC_FORTRAN_F08;
-    const struct rkc_fortran_marks *marks = &rkc_fortran_marks[f08];
-    if (RKC_UNLIKELY(!atomic_load_explicit(&marks->ready, memory_order_acquire)))
-        rkc_fortran_find_marks(f08);
-    for (int i = 0; i < RKC_FORTRAN_SPELLINGS && marks->at[mark][i]; i++)
-        if (RKC_UNLIKELY(marks->at[mark][i] == address))
-            return 1;
-    return 0;
+    return RKC_UNLIKELY(f->marks->may[mark] & rkc_fortran_bit(address)) &&
+           rkc_fortran_is_one(f->marks, address, mark);
 }
 
 /* The buffer as C has it. */
@@ -118,6 +147,8 @@ static inline const void *rkc_fortran_buffer(const struct rkc_fortran *f, const 
 {
     /* The address is the first thing in a descriptor. */
     const void *address = f->found & RKC_FORTRAN_DESCRIPTORS ? *(const void *const *)arg : arg;
+    if (RKC_LIKELY(!(f->marks->may_stand & rkc_fortran_bit(address))))
+        return address;
     if (rkc_fortran_is(f, address, RKC_FORTRAN_IN_PLACE))
         return MPI_IN_PLACE;
     return rkc_fortran_is(f, address, RKC_FORTRAN_BOTTOM) ? MPI_BOTTOM : address;
@@ -152,7 +183,10 @@ static inline const MPI_Status *rkc_fortran_status(struct rkc_fortran *f, const 
 /* Count what a call that was successful has moved. */
 void rkc_fortran_book(struct rkc_fortran *f);
 
-/* ---- fortran_hand.c ---- */
+/* ---- fortran_hand.c, fortran_poll.c ---- */
+
+/* The index that the function gives the first of some requests; not while it runs. */
+int rkc_fortran_first_index(const struct rkc_fortran *f);
 
 #define ROW(...)
 #define LARGE(...)

@@ -157,24 +157,16 @@ static void *find(unsigned entry, unsigned *flags)
     _exit(127);
 }
 
-void (*rkc_fortran_next(unsigned entry, unsigned *found))(void)
+struct rkc_fortran_target rkc_fortran_targets[RKC_FORTRAN_FORMS][RKC_MPI_FUNCTIONS];
+
+void rkc_fortran_find(struct rkc_fortran_target *target, unsigned entry)
 {
-    static struct {
-        void *_Atomic function[RKC_FORTRAN_FORMS][RKC_MPI_FUNCTIONS];
-        unsigned char flags[RKC_FORTRAN_FORMS][RKC_MPI_FUNCTIONS];
-    } known;
-    unsigned id = rkc_fortran_id(entry);
-    enum rkc_fortran_form form = rkc_fortran_form(entry);
-    void *function = atomic_load_explicit(&known.function[form][id], memory_order_acquire);
-    if (RKC_UNLIKELY(!function)) {
-        function = find(entry, found);
-        known.flags[form][id] = (unsigned char)*found;
-        atomic_store_explicit(&known.function[form][id], function, memory_order_release);
-    }
-    *found = known.flags[form][id];
+    unsigned found = 0;
+    void *function = find(entry, &found);
     void (*next)(void);
     memcpy(&next, &function, sizeof next);
-    return next;
+    target->found = found;
+    atomic_store_explicit(&target->function, next, memory_order_release);
 }
 
 /* ---- variables that stand for constants ---- */
@@ -232,6 +224,15 @@ static void find_mpich_f08(struct rkc_fortran_marks *marks)
 }
 #endif
 
+int rkc_fortran_is_one(const struct rkc_fortran_marks *marks, const void *address,
+                       enum rkc_fortran_mark mark)
+{
+    for (int i = 0; i < RKC_FORTRAN_SPELLINGS && marks->at[mark][i]; i++)
+        if (marks->at[mark][i] == address)
+            return 1;
+    return 0;
+}
+
 void rkc_fortran_find_marks(int f08)
 {
     struct rkc_fortran_marks *marks = &rkc_fortran_marks[f08];
@@ -244,5 +245,9 @@ void rkc_fortran_find_marks(int f08)
         find_mpich(marks);
 #endif
     dlerror(); /* the program's is not to tell of ours */
+    for (int mark = 0; mark < RKC_FORTRAN_MARKS; mark++)
+        for (int i = 0; i < RKC_FORTRAN_SPELLINGS && marks->at[mark][i]; i++)
+            marks->may[mark] |= rkc_fortran_bit(marks->at[mark][i]);
+    marks->may_stand = marks->may[RKC_FORTRAN_IN_PLACE] | marks->may[RKC_FORTRAN_BOTTOM];
     atomic_store_explicit(&marks->ready, 1, memory_order_release);
 }

@@ -1,7 +1,8 @@
 /* fortran_hand.c - the Fortran calls that are more than a row: those of watch.h and lifecycle.h.
  *
- * What one gets wrong here: a status that the program ignores is replaced by one of ours, in
- * the form of Fortran, which has the size of C's; and LOGICAL has more than one true value.
+ * Those that ask, over and over, are in fortran_poll.c. What one gets wrong here: a status that the
+ * program ignores is replaced by one of ours, in the form of Fortran, which has the size of C's; and
+ * LOGICAL has more than one true value.
  */
 #include "autoconf.h"
 
@@ -46,14 +47,6 @@ void rkc_fortran_Wait(struct rkc_fortran *f)
     uint64_t key = rkc_watch_one(handles_of(f, 1));
     call_watched(f, key, 2);
     one_done(f, key, 2);
-}
-
-void rkc_fortran_Test(struct rkc_fortran *f)
-{
-    uint64_t key = rkc_watch_one(handles_of(f, 1));
-    call_watched(f, key, 3);
-    if (rkc_fortran_failed(f) || INT(2))
-        one_done(f, key, 3);
 }
 
 /* ---- indices ---- */
@@ -102,8 +95,7 @@ static int index_of_second(const struct rkc_fortran *f)
 }
 #endif
 
-/* The index that the function gives the first request. */
-static int first_index(const struct rkc_fortran *f)
+int rkc_fortran_first_index(const struct rkc_fortran *f)
 {
 #ifndef OPEN_MPI
     static _Atomic char known[RKC_MPI_FUNCTIONS]; /* 1 more; 0: not asked */
@@ -138,23 +130,13 @@ void rkc_fortran_Waitall(struct rkc_fortran *f)
     rkc_watch_all(&watch, &f->call, rkc_fortran_result(f));
 }
 
-void rkc_fortran_Testall(struct rkc_fortran *f)
-{
-    struct rkc_watch watch;
-    call_watching(f, &watch, 4, RKC_FORTRAN_STATUSES_IGNORE);
-    if (!rkc_fortran_failed(f) && !INT(3))
-        rkc_watch_none(&watch);
-    else
-        rkc_watch_all(&watch, &f->call, rkc_fortran_result(f));
-}
-
 /* The same, of a call that tells which requests it completed. */
 static void call_watching_index(struct rkc_fortran *f, struct rkc_watch *watch, int i,
                                 enum rkc_fortran_mark mark)
 {
     call_watching(f, watch, i, mark);
     if (watch->n)
-        watch->handles.index = first_index(f);
+        watch->handles.index = rkc_fortran_first_index(f);
 }
 
 void rkc_fortran_Waitany(struct rkc_fortran *f)
@@ -164,26 +146,11 @@ void rkc_fortran_Waitany(struct rkc_fortran *f)
     rkc_watch_any(&watch, &f->call, rkc_fortran_result(f), INT(3));
 }
 
-void rkc_fortran_Testany(struct rkc_fortran *f)
-{
-    struct rkc_watch watch;
-    call_watching_index(f, &watch, 5, RKC_FORTRAN_STATUS_IGNORE);
-    if (!rkc_fortran_failed(f) && !INT(4))
-        rkc_watch_none(&watch);
-    else
-        rkc_watch_any(&watch, &f->call, rkc_fortran_result(f), INT(3));
-}
-
 void rkc_fortran_Waitsome(struct rkc_fortran *f)
 {
     struct rkc_watch watch;
     call_watching_index(f, &watch, 5, RKC_FORTRAN_STATUSES_IGNORE);
     rkc_watch_some(&watch, &f->call, rkc_fortran_result(f), INT(3), ARG(4));
-}
-
-void rkc_fortran_Testsome(struct rkc_fortran *f)
-{
-    rkc_fortran_Waitsome(f);
 }
 
 /* ---- starting, cancelling, freeing ---- */

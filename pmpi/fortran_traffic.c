@@ -51,7 +51,7 @@ static inline MPI_Count count_of(const struct rkc_fortran *f, const void *arg)
         booking->moved = data;     \
     }
 
-RKC_MPI_SELDOM static void look(struct rkc_fortran *restrict f, struct booking *restrict booking)
+__attribute__((section("rkc_seldom"))) static void look(struct rkc_fortran *restrict f, struct booking *restrict booking)
 {
     booking->when = NONE;
     switch (rkc_fortran_id(f->entry)) {

@@ -80,13 +80,17 @@ void rkc_poll_again(const struct rkc_mpi_call *call, enum rkc_mpi_id id, int cam
         return;
     struct rkc_poll *poll = &call->thread->poll;
     if (poll->node != node) {
-        *poll = (struct rkc_poll){
-            .node = node, .up = node->up, .id = id, .block = block_of(call->thread, node)};
+        *poll = (struct rkc_poll){.node = node,
+                                  .up = node->up,
+                                  .id = id,
+                                  .loops = poll->loops,
+                                  .block = block_of(call->thread, node)};
         if (!poll->block) {
             poll->node = NULL;
             return;
         }
     }
+    poll->loops++;
     poll->hot = hot;
     poll->next = rkc_mpi_functions[id].next;
     poll->rate = rkc_private_ns_per_tick();

@@ -16,6 +16,9 @@
  * is there before its type. */
 struct rkc_type_size rkc_mpi_type_sizes[RKC_TYPE_SLOTS];
 
+_Atomic(uintptr_t) rkc_mpi_fortran_types[RKC_FORTRAN_TYPES];
+_Atomic MPI_Fint rkc_mpi_fortran_world = -1;
+
 static uint64_t ask_size(MPI_Datatype type)
 {
     MPI_Count size = 0;
@@ -40,6 +43,10 @@ static void remember_type(MPI_Datatype type)
     struct rkc_type_size *slot = find_type(type);
     if (type == MPI_DATATYPE_NULL || atomic_load_explicit(&slot->type, memory_order_relaxed))
         return;
+    MPI_Fint number = PMPI_Type_c2f(type);
+    if (number >= 0 && number < RKC_FORTRAN_TYPES)
+        atomic_store_explicit(&rkc_mpi_fortran_types[number], (uintptr_t)type,
+                              memory_order_relaxed);
     slot->size = (uint32_t)ask_size(type);
     atomic_store_explicit(&slot->type, (uintptr_t)type, memory_order_release);
 }
@@ -66,6 +73,8 @@ static void remember_types(void)
     if (!atomic_load_explicit(&types_known, memory_order_relaxed)) {
         for (size_t i = 0; i < sizeof predefined / sizeof *predefined; i++)
             remember_type(predefined[i]);
+        atomic_store_explicit(&rkc_mpi_fortran_world, PMPI_Comm_c2f(MPI_COMM_WORLD),
+                              memory_order_relaxed);
         atomic_store_explicit(&types_known, 1, memory_order_release);
     }
     pthread_mutex_unlock(&types_lock);
@@ -172,7 +181,7 @@ static MPI_Count count_of(const struct rkc_blocks *blocks, int peer)
 static MPI_Datatype type_of(const struct rkc_blocks *blocks, int peer)
 {
     if (blocks->fortran_types)
-        return PMPI_Type_f2c(blocks->fortran_types[peer].number);
+        return rkc_mpi_type_of(blocks->fortran_types[peer].number);
     return blocks->types ? blocks->types[peer] : blocks->type;
 }
 

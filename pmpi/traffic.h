@@ -85,6 +85,34 @@ static inline uint64_t rkc_mpi_type_size(MPI_Datatype type)
     return rkc_mpi_type_size_slow(type);
 }
 
+/* Fortran's numbers of the predefined datatypes whose sizes are known, and of MPI_COMM_WORLD, which
+ * never stand for another: Open MPI takes some ns to look up each. */
+enum { RKC_FORTRAN_TYPES = 128 };
+
+extern _Atomic(uintptr_t) rkc_mpi_fortran_types[RKC_FORTRAN_TYPES]; /* 0: ask */
+extern _Atomic MPI_Fint rkc_mpi_fortran_world;                      /* -1: not known */
+
+static inline MPI_Datatype rkc_mpi_type_of(MPI_Fint number)
+{
+#ifdef OPEN_MPI
+    uintptr_t type = 0;
+    if (RKC_LIKELY(number >= 0 && number < RKC_FORTRAN_TYPES))
+        type = atomic_load_explicit(&rkc_mpi_fortran_types[number], memory_order_relaxed);
+    if (RKC_LIKELY(type != 0))
+        return (MPI_Datatype)type;
+#endif
+    return PMPI_Type_f2c(number);
+}
+
+static inline MPI_Comm rkc_mpi_comm_of(MPI_Fint number)
+{
+#ifdef OPEN_MPI
+    if (RKC_LIKELY(number == atomic_load_explicit(&rkc_mpi_fortran_world, memory_order_relaxed)))
+        return MPI_COMM_WORLD;
+#endif
+    return PMPI_Comm_f2c(number);
+}
+
 /* The count of bytes that the known MPIs keep in a status, private to them. */
 static inline uint64_t rkc_mpi_peek(const MPI_Status *status)
 {

@@ -308,7 +308,7 @@ static struct rkc_thread *attach(struct table *table)
         rkc_image_publish(&ring->block);
     pthread_setspecific(threads.key, thread);
     thread->hot = &rkc_private_hot;
-    thread->poll = (struct rkc_poll){.node = NULL};
+    thread->poll = (struct rkc_poll){.loops = thread->poll.loops};
     rkc_private_hot = (struct rkc_hot){
         .open = root, .ring = ring, .head = atomic_load(&ring->head),
         .base = thread->base, .thread = thread};

@@ -57,6 +57,7 @@ struct rkc_hot {
 struct rkc_poll {
     _Atomic uint32_t armed;  /* 1 + id; 0: look at the gate; other threads may set it to that */
     uint32_t id;             /* enum rkc_mpi_id */
+    uint64_t loops;          /* that this thread has begun */
     struct rkc_node *node, *up;
     struct rkc_polls *block; /* the node's */
     void (*next)(void);      /* MPI's function */
@@ -74,7 +75,8 @@ struct rkc_thread {
 
     _Atomic uint32_t changing; /* 1 within rkc_thread_change */
 
-    void *mpi; /* pmpi's own, kept from thread to thread */
+    void *mpi;    /* pmpi's own, kept from thread to thread */
+    void *polled; /* likewise */
     void *gpu; /* gpu/timed.c's, likewise */
 
     struct rkc_nodes_block *nodes; /* where the next node comes from */
