@@ -1,8 +1,9 @@
 /* fortran_poll.c - the Fortran calls that ask whether something has happened yet: see poll.h.
  *
- * What one gets wrong here: a number tells which request it was as long as that is not completed, and
- * so has to be looked up before each call, though most come to nothing; a loop's calls have the same
- * numbers, so that they are looked up once. And whether there is a status to read must be known before.
+ * What one gets wrong here: a number tells which request it was as long as that is not completed,
+ * and so has to be looked up before each call, though most come to nothing; a loop's calls have the
+ * same numbers, so that they are looked up once. And whether there is a status to read must be
+ * known before.
  */
 #include "autoconf.h"
 
@@ -20,8 +21,8 @@ enum { FEW = 16 };
 struct question {
     struct rkc_fortran *f;
     enum rkc_mpi_id id;
-    int done; /* argument: whether, or how many */
-    int n;    /* requests */
+    int done;             /* argument: whether, or how many */
+    int n;                /* requests */
     int requests, status; /* arguments */
     enum rkc_fortran_mark ignore;
     /* Book a call that completed some. */

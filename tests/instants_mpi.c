@@ -1,8 +1,8 @@
 /* RANKS 1 */
 /* instants_mpi.c - what an image tells wherever the process stands in its calls of MPI.
  *
- * The child process is the rank. The steps go over the end of a ring, over loops of polls, which have
- * a ring of their own, and over calls whose call paths are new.
+ * The child process is the rank. The steps go over the end of a ring, over loops of polls, which
+ * have a ring of their own, and over calls whose call paths are new.
  */
 #include "autoconf.h"
 

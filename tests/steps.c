@@ -85,7 +85,8 @@ static int64_t all_visits(const struct rkc_local *local)
     for (uint32_t i = 0; i < local->n_nodes; i++)
         if (local->nodes[i].parent != UINT32_MAX)
             sum += (int64_t)local->nodes[i].visits + local->nodes[i].is_open +
-                   (int64_t)local->nodes[i].node->inner + (int64_t)local->nodes[i].node->sampled_out;
+                   (int64_t)local->nodes[i].node->inner +
+                   (int64_t)local->nodes[i].node->sampled_out;
     return sum;
 }
 
@@ -143,8 +144,8 @@ static void walk(struct steps *steps, pid_t child, const char *image)
         was_inside = inside;
     }
     if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGSTOP)
-        steps->bad += image_fault("the program did not come to its end: status 0x%x",
-                                  (unsigned)status);
+        steps->bad +=
+            image_fault("the program did not come to its end: status 0x%x", (unsigned)status);
     steps->visits = visits - first;
 }
 

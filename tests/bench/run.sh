@@ -163,6 +163,21 @@ measure_mpi() {
     done
 }
 
+# Fortran's calls, against what the floor adds to the same of C.
+measure_fortran() {
+    rm -f -- *.h5
+    round=0
+    while [ $((round += 1)) -le "$rounds" ]; do
+        attempt env BENCH_PRELOAD="$libdir/librankclock-mpi.so" $mpirun -n 1 $pin "$bench/life_watch" \
+            "$bench/fortran_bench" -b "$blocks"
+        [ ! -s out ] || check_file fortran_bench
+        keep ours.
+    done
+    grep -q '^ours\.fortran_' results || return
+    sed -n 's/^floor\.\(iprobe\|testany\|barrier\|allreduce\|requests\)/floor.fortran_\1/p' results >floors
+    cat floors >>results
+}
+
 # What it costs to look for a GPU of which there is none, against not to: each call asks whether it
 # is time to, each millisecond one looks. In turn, with the base against itself.
 measure_looks() {
@@ -323,6 +338,12 @@ barrier|Barrier|added|1.5
 allreduce|Allreduce of 8 bytes|added|1.5
 send_recv|Send and Recv of 8 bytes|added|1.5
 requests|8 Isend, 8 Irecv, Waitall|added|3
+|The same of Fortran, by mpif.h or the module mpi; base: ns the floor adds in C||
+fortran_iprobe|Iprobe|added|2
+fortran_testany|Testany, 8 requests, none done|added|2
+fortran_barrier|Barrier|added|2
+fortran_allreduce|Allreduce of 8 bytes|info|
+fortran_requests|8 Isend, 8 Irecv, Waitall|info|
 |MPI calls where there is no GPU, ns; base: RANKCLOCK_GPU=off||
 look.control|control: Send and Recv, off against itself|control|
 look.send_recv|Send and Recv of 8 bytes|ratio|1.02
@@ -433,6 +454,7 @@ measure_regions
 measure_spool
 measure_gpu
 measure_mpi
+measure_fortran
 measure_looks
 measure_life
 measure_signals
