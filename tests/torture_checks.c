@@ -399,6 +399,16 @@ static int is_complete_there(const struct places *places)
     return found;
 }
 
+/* Those that a rank was not killed over before they were one. */
+static int count_born(const struct paths *images)
+{
+    struct rkc_image_header header;
+    int born = 0;
+    for (int i = 0; i < images->n; i++)
+        born += read_header(images->name[i], &header);
+    return born;
+}
+
 int check_left(const struct places *places, const struct job *job, struct findings *findings)
 {
     struct paths images = {.n = 0}, folders = {.n = 0}, files = {.n = 0};
@@ -409,7 +419,7 @@ int check_left(const struct places *places, const struct job *job, struct findin
     findings->noted += sum_of(noted.ended);
     findings->open += sum_of(noted.begun) - sum_of(noted.ended);
     list_folder(places->spool, ".rkci", &images);
-    int spooled = images.n;
+    int spooled = count_born(&images);
     list_folder(places->out, ".partial", &folders);
     for (int i = 0; i < folders.n; i++)
         list_folder(folders.name[i], ".rkci", &images);
