@@ -29,7 +29,7 @@ struct question {
     void (*book)(struct rkc_fortran *f, struct rkc_watch *watch);
 };
 
-static int is_in_vain(const struct question *asked)
+RKC_POLL_INLINE int is_in_vain(const struct question *asked)
 {
     struct rkc_fortran *f = asked->f;
     return !rkc_fortran_failed(f) && !INT(asked->done);
@@ -62,7 +62,7 @@ struct looked_up {
 };
 
 /* The handles of requests, until the next call; or NULL without memory. */
-static const MPI_Request *look_up(const MPI_Fint *numbers, int n)
+static inline const MPI_Request *look_up(const MPI_Fint *numbers, int n)
 {
     struct rkc_thread *thread = rkc_private_hot.thread;
     struct looked_up *last = thread->polled;
@@ -128,12 +128,13 @@ static __attribute__((noinline)) void hit(const struct question *asked, struct r
     book(asked, &watch);
 }
 
-static inline int is_few(const struct question *asked)
+RKC_POLL_INLINE int is_few(const struct question *asked)
 {
     return !asked->requests || (asked->n > 0 && asked->n <= FEW);
 }
 
-static void ask(const struct question *asked)
+/* One for each function, of whose question all is known there. */
+RKC_POLL_INLINE void ask(const struct question *asked)
 {
     struct rkc_fortran *f = asked->f;
     struct rkc_poll *poll;
