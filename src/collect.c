@@ -1,8 +1,8 @@
 /* collect.c - one pass over the blocks finds regions and nodes, a second one the rings.
  * Nothing in the image is changed: what is still in a ring is added to copies, and skipped
- * where a node's `applied` says that it has it already; the histogram may have it before. What was open
- * is in collect_open.c, what is made of the nodes then in local.c and local_mpi.c. Every unit and count is checked: an image
- * may be cut short or hostile.
+ * where a node's `applied` says that it has it already; the histogram may have it before. What was
+ * open is in collect_open.c, what is made of the nodes then in local.c and local_mpi.c. Every unit
+ * and count is checked: an image may be cut short or hostile.
  */
 #include "autoconf.h"
 
@@ -380,7 +380,8 @@ static void add_ending(struct collector *c, const struct rkc_ring *ring, uint64_
     const struct rkc_record *record = &ring->record[head % RKC_RING_RECORDS];
     struct rkc_local_node *node = node_of(c, rkc_record_node(record));
     uint64_t address = atomic_load_explicit(&record->node, memory_order_relaxed);
-    if (node && (address & 1) == rkc_record_round(head) && rkc_local_begin(c->local, node) == RKC_NO_BEGIN)
+    if (node && (address & 1) == rkc_record_round(head) &&
+        rkc_local_begin(c->local, node) == RKC_NO_BEGIN)
         add_record(c, node, record);
 }
 

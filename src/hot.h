@@ -4,8 +4,7 @@
  * jumps away. A node has a begin only while it is on the way up from the open one; an end writes the
  * record, clears the begin, and commits the visit by the release store of the ring's head, so that at
  * any instant a visit is either open or counted (image.h); and a record is whole before any head goes
- * past it. Where a jump leaves the open
- * node without a begin, its visit gets no time (calltree.c).
+ * past it. Where a jump leaves the open node without a begin, its visit gets no time (calltree.c).
  *
  * A counter read waits for the loads before it, as far as they are not done after some 15 cycles,
  * and hides no instruction beside it. So what decides a begin lies two loads deep, what can be
