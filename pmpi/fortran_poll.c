@@ -70,10 +70,10 @@ static inline const MPI_Request *look_up(const MPI_Fint *numbers, int n)
         last = thread->polled = calloc(1, sizeof *last);
     if (RKC_UNLIKELY(!last))
         return NULL;
-    if (RKC_LIKELY(last->loop == thread->poll.loops && last->n == n &&
+    if (RKC_LIKELY(last->loop == thread->loops && last->n == n &&
                    !memcmp(last->number, numbers, (size_t)n * sizeof *numbers)))
         return last->handle;
-    last->loop = thread->poll.loops;
+    last->loop = thread->loops;
     last->n = n;
     for (int i = 0; i < n; i++) {
         last->number[i] = numbers[i];
@@ -113,14 +113,14 @@ static __attribute__((noinline)) void ask_first(const struct question *asked)
 /* ---- in a loop ---- */
 
 /* Book one that was not in vain, or for which the loop has no room. */
-static __attribute__((noinline)) void hit(const struct question *asked, struct rkc_poll *poll,
+static __attribute__((noinline)) void hit(const struct question *asked, struct rkc_hot *hot,
                                           uint64_t now, const MPI_Request *handles)
 {
     struct rkc_fortran *f = asked->f;
     struct rkc_watch watch;
-    if (is_in_vain(asked) && rkc_poll_missed_full(poll, now))
+    if (is_in_vain(asked) && rkc_poll_missed_full(hot, now))
         return;
-    rkc_poll_hit(poll, &f->call);
+    rkc_poll_hit(hot, &f->call);
     if (!asked->requests)
         return;
     struct rkc_handles kept = {.first = handles, .index = 1};
@@ -137,10 +137,11 @@ RKC_POLL_INLINE int is_few(const struct question *asked)
 RKC_POLL_INLINE void ask(const struct question *asked)
 {
     struct rkc_fortran *f = asked->f;
-    struct rkc_poll *poll;
     MPI_Status statuses[FEW];
     const MPI_Request *handles = NULL;
-    if (!is_few(asked) || !rkc_poll_begin(&poll, asked->id, __builtin_frame_address(0))) {
+    struct rkc_hot *hot =
+        is_few(asked) ? rkc_poll_begin(asked->id, __builtin_frame_address(0)) : NULL;
+    if (!hot) {
         ask_first(asked);
         return;
     }
@@ -151,8 +152,8 @@ RKC_POLL_INLINE void ask(const struct question *asked)
     }
     rkc_fortran_forward(f);
     uint64_t now = rkc_clock_counter();
-    if (!is_in_vain(asked) || !rkc_poll_missed(poll, now))
-        hit(asked, poll, now, handles);
+    if (!is_in_vain(asked) || !rkc_poll_missed(hot, now))
+        hit(asked, hot, now, handles);
 }
 
 /* ---- the functions ---- */

@@ -1,7 +1,7 @@
 /* poll.c - where a loop of polls begins and ends.
  *
- * What one gets wrong here: whoever shuts the gate disarms the loops after it; so a loop that is
- * being armed looks at the gate once more.
+ * What one gets wrong here: whoever shuts the gate shuts the polls' after it; so who opens that
+ * looks at the gate once more.
  */
 #include "autoconf.h"
 
@@ -45,30 +45,49 @@ static void fold(struct rkc_polls *polls, double rate)
     atomic_store_explicit(&into->applied, visits, memory_order_release);
 }
 
-int rkc_poll_missed_full(struct rkc_poll *poll, uint64_t now)
+int rkc_poll_missed_full(struct rkc_hot *hot, uint64_t now)
 {
-    uint64_t ticks = now - poll->begin;
-    if (!rkc_poll_is_whole(poll, ticks))
+    uint64_t ticks = now - hot->poll.begin;
+    if (!rkc_poll_is_whole(hot, ticks))
         return 0;
-    fold(poll->block, poll->rate);
-    rkc_poll_commit(poll, value(&poll->block->visits), ticks);
+    fold(hot->poll.block, rkc_private_ns_per_tick());
+    rkc_poll_commit(hot, value(&hot->poll.block->visits), ticks);
     return 1;
 }
 
-void rkc_poll_hit(struct rkc_poll *poll, struct rkc_mpi_call *call)
+void rkc_poll_hit(struct rkc_hot *hot, struct rkc_mpi_call *call)
 {
-    struct rkc_hot *hot = &rkc_private_hot;
+    const struct rkc_poll *poll = &hot->poll;
     *call = (struct rkc_mpi_call){.thread = hot->thread, .node = poll->node, .begin = poll->begin};
     if (hot->open == poll->node) {
         atomic_store_explicit(&poll->node->begin, poll->begin, memory_order_relaxed);
         atomic_store_explicit(&poll->block->begin, RKC_NO_BEGIN, memory_order_relaxed);
     }
-    rkc_mpi_leave(call, &rkc_mpi_functions[poll->id]);
+    rkc_mpi_leave(call, &rkc_mpi_functions[hot->poll_id]);
 }
 
 static struct rkc_polls *block_of(struct rkc_thread *thread, struct rkc_node *node)
 {
     return node->polls ? rkc_image_at(thread->base, node->polls) : rkc_private_polls(thread, node);
+}
+
+/* ---- the gate ---- */
+
+struct rkc_polls_gate rkc_polls_gate;
+
+static void open_gate(void)
+{
+    if (atomic_load_explicit(&rkc_polls_gate.place, memory_order_relaxed) ||
+        rkc_private_polls_gate(&rkc_polls_gate) != 0)
+        return;
+#ifdef RKC_THREAD_POINTER
+    intptr_t place = (const char *)&rkc_private_hot - RKC_THREAD_POINTER;
+#else
+    intptr_t place = 1;
+#endif
+    atomic_store(&rkc_polls_gate.place, place);
+    if (!rkc_hot_ready())
+        atomic_store(&rkc_polls_gate.place, 0);
 }
 
 void rkc_poll_again(const struct rkc_mpi_call *call, enum rkc_mpi_id id, int came_to_nothing)
@@ -78,24 +97,15 @@ void rkc_poll_again(const struct rkc_mpi_call *call, enum rkc_mpi_id id, int cam
     if (!came_to_nothing || !call->thread || !node || !rkc_hot_ready() || rkc_gate_timed() ||
         hot->next != node || !hot->next_region || hot->open != node->up)
         return;
-    struct rkc_poll *poll = &call->thread->poll;
-    if (poll->node != node) {
-        *poll = (struct rkc_poll){.node = node,
-                                  .up = node->up,
-                                  .id = id,
-                                  .loops = poll->loops,
-                                  .block = block_of(call->thread, node)};
-        if (!poll->block) {
-            poll->node = NULL;
+    if (hot->poll.node != node) {
+        struct rkc_polls *block = block_of(call->thread, node);
+        if (!block)
             return;
-        }
+        hot->poll = (struct rkc_poll){
+            .node = node, .up = node->up, .block = block, .next = rkc_mpi_functions[id].next};
+        hot->poll_id = id;
     }
-    poll->loops++;
-    poll->hot = hot;
-    poll->next = rkc_mpi_functions[id].next;
-    poll->rate = rkc_private_ns_per_tick();
+    call->thread->loops++;
     hot->next_region = RKC_POLLED;
-    atomic_store(&poll->armed, 1 + (uint32_t)id);
-    if (!rkc_hot_ready())
-        atomic_store(&poll->armed, 0);
+    open_gate();
 }

@@ -53,11 +53,11 @@ APART int first_improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Messa
     return rc;
 }
 
-APART int hit_probe(struct rkc_poll *poll, int rc, const int *flag, uint64_t now)
+APART int hit_probe(struct rkc_hot *hot, int rc, const int *flag, uint64_t now)
 {
     struct rkc_mpi_call call;
-    if (!is_in_vain(rc, flag) || !rkc_poll_missed_full(poll, now))
-        rkc_poll_hit(poll, &call);
+    if (!is_in_vain(rc, flag) || !rkc_poll_missed_full(hot, now))
+        rkc_poll_hit(hot, &call);
     return rc;
 }
 
@@ -76,12 +76,13 @@ static inline int is_few(int n)
 struct asked {
     MPI_Status statuses[FEW]; /* stand in for MPI_STATUSES_IGNORE */
     MPI_Request handles[FEW]; /* before the call, which may clear them */
+    MPI_Request handle;       /* of one, that; most ask for one */
     int count;
     MPI_Request *requests;
     MPI_Status *used;
     int *indices; /* or the one */
     int *done;    /* flag, or how many */
-    struct rkc_poll *poll;
+    struct rkc_hot *hot;
 };
 
 /* Copy `n` handles, at least `half` and at most twice as many. */
@@ -95,9 +96,9 @@ static inline void copy(MPI_Request *to, const MPI_Request *from, int n, int hal
  * other ranks since. The compiler must not make a call of it. */
 static inline void keep(MPI_Request *kept, int n, const MPI_Request *requests)
 {
-    if (RKC_LIKELY(n >= FEW / 2)) {
+    if (n >= FEW / 2) {
         copy(kept, requests, n, FEW / 2);
-    } else if (RKC_LIKELY(n >= FEW / 4)) {
+    } else if (n >= FEW / 4) {
         copy(kept, requests, n, FEW / 4);
     } else {
         for (int i = 0; i < n; i++) {
@@ -108,11 +109,11 @@ static inline void keep(MPI_Request *kept, int n, const MPI_Request *requests)
 }
 
 /* Note what a call is asked, and see to it that it gives statuses. */
-RKC_POLL_INLINE MPI_Status *ask(struct asked *asked, struct rkc_poll *poll, int count,
+RKC_POLL_INLINE MPI_Status *ask(struct asked *asked, struct rkc_hot *hot, int count,
                                 MPI_Request *requests, int *indices, int *done,
                                 MPI_Status *statuses)
 {
-    asked->poll = poll;
+    asked->hot = hot;
     asked->done = done;
     asked->indices = indices;
     if (statuses == MPI_STATUSES_IGNORE)
@@ -120,17 +121,19 @@ RKC_POLL_INLINE MPI_Status *ask(struct asked *asked, struct rkc_poll *poll, int 
     asked->used = statuses;
     asked->requests = requests;
     asked->count = count;
-    keep(asked->handles, count, requests);
+    asked->handle = requests[0];
+    if (RKC_UNLIKELY(count > 1))
+        keep(asked->handles, count, requests);
     NOT_IN_REGISTERS;
     return statuses;
 }
 
 /* Whether it came to nothing. */
-RKC_POLL_INLINE int is_missed(const struct asked *asked, struct rkc_poll *poll, int rc,
+RKC_POLL_INLINE int is_missed(const struct asked *asked, struct rkc_hot *hot, int rc,
                               uint64_t now)
 {
     NOT_IN_REGISTERS;
-    return is_in_vain(rc, asked->done) && RKC_LIKELY(rkc_poll_missed(poll, now));
+    return is_in_vain(rc, asked->done) && RKC_LIKELY(rkc_poll_missed(hot, now));
 }
 
 /* What comes after a call that was not in vain. */
@@ -173,12 +176,13 @@ static void end_first(struct rkc_watch *watch, const struct rkc_mpi_call *call, 
 APART int hit(struct asked *asked, int rc, uint64_t now, booking *book)
 {
     int in_vain = is_in_vain(rc, asked->done);
-    if (in_vain && rkc_poll_missed_full(asked->poll, now))
+    if (in_vain && rkc_poll_missed_full(asked->hot, now))
         return rc;
     struct rkc_mpi_call call;
     struct rkc_watch watch;
-    rkc_poll_hit(asked->poll, &call);
-    rkc_watch_begin(&watch, asked->count, handles_of(asked->handles), asked->used);
+    rkc_poll_hit(asked->hot, &call);
+    const MPI_Request *handles = asked->count > 1 ? asked->handles : &asked->handle;
+    rkc_watch_begin(&watch, asked->count, handles_of(handles), asked->used);
     watch.handles = handles_of(asked->requests);
     if (in_vain)
         rkc_watch_none(&watch);
@@ -211,11 +215,11 @@ APART int first_test(MPI_Request *request, int *flag, MPI_Status *status, const 
 
 APART int hit_test(struct asked *asked, int rc, uint64_t now)
 {
-    if (is_in_vain(rc, asked->done) && rkc_poll_missed_full(asked->poll, now))
+    if (is_in_vain(rc, asked->done) && rkc_poll_missed_full(asked->hot, now))
         return rc;
     struct rkc_mpi_call call;
-    rkc_poll_hit(asked->poll, &call);
-    book_test(&call, rkc_watch_one(handles_of(asked->handles)), rc, *asked->done, asked->requests,
+    rkc_poll_hit(asked->hot, &call);
+    book_test(&call, rkc_watch_one(handles_of(&asked->handle)), rc, *asked->done, asked->requests,
               asked->used);
     return rc;
 }
@@ -270,28 +274,28 @@ APART int first_testsome(int count, MPI_Request requests[], int *outcount, int i
 AT(4096)
 POLLS int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
 {
-    struct rkc_poll *poll;
-    if (!is_few(count) || !rkc_poll_begin(&poll, RKC_MPI_Testany, FRAME))
+    struct rkc_hot *hot = is_few(count) ? rkc_poll_begin(RKC_MPI_Testany, FRAME) : NULL;
+    if (!hot)
         return first_testany(count, requests, index, flag, status, FRAME);
     struct asked asked;
-    status = ask(&asked, poll, count, requests, index, flag, status);
-    int rc = RKC_POLL_NEXT(poll, Testany)(count, requests, index, flag, status);
+    status = ask(&asked, hot, count, requests, index, flag, status);
+    int rc = RKC_POLL_NEXT(hot, Testany)(count, requests, index, flag, status);
     uint64_t now = rkc_clock_counter();
-    if (!is_missed(&asked, poll, rc, now))
+    if (!is_missed(&asked, hot, rc, now))
         return hit(&asked, rc, now, book_any);
     return MPI_SUCCESS;
 }
 
 POLLS int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
-    struct rkc_poll *poll;
-    if (!rkc_poll_begin(&poll, RKC_MPI_Test, FRAME))
+    struct rkc_hot *hot = rkc_poll_begin(RKC_MPI_Test, FRAME);
+    if (!hot)
         return first_test(request, flag, status, FRAME);
     struct asked asked;
-    status = ask(&asked, poll, 1, request, NULL, flag, status);
-    int rc = RKC_POLL_NEXT(poll, Test)(request, flag, status);
+    status = ask(&asked, hot, 1, request, NULL, flag, status);
+    int rc = RKC_POLL_NEXT(hot, Test)(request, flag, status);
     uint64_t now = rkc_clock_counter();
-    if (!is_missed(&asked, poll, rc, now))
+    if (!is_missed(&asked, hot, rc, now))
         return hit_test(&asked, rc, now);
     return MPI_SUCCESS;
 }
@@ -299,53 +303,53 @@ POLLS int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 POLLS int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
                       MPI_Status *status)
 {
-    struct rkc_poll *poll;
-    if (!rkc_poll_begin(&poll, RKC_MPI_Improbe, FRAME))
+    struct rkc_hot *hot = rkc_poll_begin(RKC_MPI_Improbe, FRAME);
+    if (!hot)
         return first_improbe(source, tag, comm, flag, message, status, FRAME);
-    int rc = RKC_POLL_NEXT(poll, Improbe)(source, tag, comm, flag, message, status);
+    int rc = RKC_POLL_NEXT(hot, Improbe)(source, tag, comm, flag, message, status);
     uint64_t now = rkc_clock_counter();
-    if (RKC_UNLIKELY(!is_in_vain(rc, flag) || !rkc_poll_missed(poll, now)))
-        return hit_probe(poll, rc, flag, now);
+    if (RKC_UNLIKELY(!is_in_vain(rc, flag) || !rkc_poll_missed(hot, now)))
+        return hit_probe(hot, rc, flag, now);
     return MPI_SUCCESS;
 }
 
 POLLS int MPI_Testsome(int count, MPI_Request requests[], int *outcount, int indices[],
                        MPI_Status statuses[])
 {
-    struct rkc_poll *poll;
-    if (!is_few(count) || !rkc_poll_begin(&poll, RKC_MPI_Testsome, FRAME))
+    struct rkc_hot *hot = is_few(count) ? rkc_poll_begin(RKC_MPI_Testsome, FRAME) : NULL;
+    if (!hot)
         return first_testsome(count, requests, outcount, indices, statuses, FRAME);
     struct asked asked;
-    statuses = ask(&asked, poll, count, requests, indices, outcount, statuses);
-    int rc = RKC_POLL_NEXT(poll, Testsome)(count, requests, outcount, indices, statuses);
+    statuses = ask(&asked, hot, count, requests, indices, outcount, statuses);
+    int rc = RKC_POLL_NEXT(hot, Testsome)(count, requests, outcount, indices, statuses);
     uint64_t now = rkc_clock_counter();
-    if (!is_missed(&asked, poll, rc, now))
+    if (!is_missed(&asked, hot, rc, now))
         return hit(&asked, rc, now, book_some);
     return MPI_SUCCESS;
 }
 
 POLLS int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
-    struct rkc_poll *poll;
-    if (!is_few(count) || !rkc_poll_begin(&poll, RKC_MPI_Testall, FRAME))
+    struct rkc_hot *hot = is_few(count) ? rkc_poll_begin(RKC_MPI_Testall, FRAME) : NULL;
+    if (!hot)
         return first_testall(count, requests, flag, statuses, FRAME);
     struct asked asked;
-    statuses = ask(&asked, poll, count, requests, NULL, flag, statuses);
-    int rc = RKC_POLL_NEXT(poll, Testall)(count, requests, flag, statuses);
+    statuses = ask(&asked, hot, count, requests, NULL, flag, statuses);
+    int rc = RKC_POLL_NEXT(hot, Testall)(count, requests, flag, statuses);
     uint64_t now = rkc_clock_counter();
-    if (!is_missed(&asked, poll, rc, now))
+    if (!is_missed(&asked, hot, rc, now))
         return hit(&asked, rc, now, book_all);
     return MPI_SUCCESS;
 }
 
 AT(512) POLLS int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
-    struct rkc_poll *poll;
-    if (!rkc_poll_begin(&poll, RKC_MPI_Iprobe, FRAME))
+    struct rkc_hot *hot = rkc_poll_begin(RKC_MPI_Iprobe, FRAME);
+    if (!hot)
         return first_iprobe(source, tag, comm, flag, status, FRAME);
-    int rc = RKC_POLL_NEXT(poll, Iprobe)(source, tag, comm, flag, status);
+    int rc = RKC_POLL_NEXT(hot, Iprobe)(source, tag, comm, flag, status);
     uint64_t now = rkc_clock_counter();
-    if (RKC_UNLIKELY(!is_in_vain(rc, flag) || !rkc_poll_missed(poll, now)))
-        return hit_probe(poll, rc, flag, now);
+    if (RKC_UNLIKELY(!is_in_vain(rc, flag) || !rkc_poll_missed(hot, now)))
+        return hit_probe(hot, rc, flag, now);
     return MPI_SUCCESS;
 }

@@ -39,8 +39,11 @@ static struct {
     struct table *table;
     struct rkc_image *image;
     pthread_key_t key;
-    int full; /* said once */
+    int wiped; /* by wipe(), not by the kernel */
+    int full;  /* said once */
 } threads;
+
+static struct rkc_polls_gate *_Atomic polls_gate; /* NULL before the first loop */
 
 static pthread_mutex_t image_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t image_lock_mask;
@@ -193,10 +196,27 @@ static void thread_ends(void *arg)
     give_back(threads.table, thread);
 }
 
+/* Have the threads look at the gate that poll. */
+static void shut_polls(void)
+{
+    struct rkc_polls_gate *gate = atomic_load(&polls_gate);
+    if (gate)
+        atomic_store(&gate->place, 0);
+}
+
+int rkc_private_polls_gate(struct rkc_polls_gate *gate)
+{
+    if (madvise(gate, sizeof *gate, MADV_WIPEONFORK) != 0 && !threads.wiped)
+        return RKC_ENOMEM;
+    atomic_store(&polls_gate, gate);
+    return 0;
+}
+
 /* Kernels before 4.14 cannot wipe; there the C library's fork tells us. */
 static void wipe(void)
 {
     atomic_store(&rkc_gate_here.gate, 0);
+    shut_polls();
 }
 
 int rkc_thread_init(struct rkc_image *image)
@@ -212,7 +232,7 @@ int rkc_thread_init(struct rkc_image *image)
     }
     if (madvise(memory, bytes, MADV_WIPEONFORK) != 0 ||
         madvise(&rkc_private_gate, sizeof rkc_private_gate, MADV_WIPEONFORK) != 0)
-        pthread_atfork(NULL, NULL, wipe);
+        threads.wiped = pthread_atfork(NULL, NULL, wipe) == 0;
     threads.table = memory;
     threads.image = image;
     uint32_t clock = rkc_private_clock_source == RKC_CLOCK_GETTIME ? RKC_GATE_CLOCK : 0;
@@ -220,21 +240,12 @@ int rkc_thread_init(struct rkc_image *image)
     return 0;
 }
 
-/* Have the threads look at the gate that poll. */
-static void disarm(void)
-{
-    struct table *table = threads.table;
-    uint32_t n = table ? atomic_load(&table->n_slots) : 0;
-    for (uint32_t i = 0; i < n; i++)
-        atomic_store(&table->slot[i].poll.armed, 0);
-}
-
 void rkc_thread_stop(void)
 {
     if (!rkc_thread_alive())
         return;
     atomic_store(&rkc_gate_here.gate, 0);
-    disarm();
+    shut_polls();
 }
 
 void rkc_thread_pause(int paused)
@@ -246,7 +257,7 @@ void rkc_thread_pause(int paused)
         wanted = paused ? gate | RKC_GATE_PAUSED : gate & ~(uint32_t)RKC_GATE_PAUSED;
     } while (!atomic_compare_exchange_weak(&rkc_gate_here.gate, &gate, wanted));
     if (paused)
-        disarm();
+        shut_polls();
 }
 
 /* A slot to use: one that a thread left, with its ring, or a new one. Lock held. */
@@ -308,7 +319,6 @@ static struct rkc_thread *attach(struct table *table)
         rkc_image_publish(&ring->block);
     pthread_setspecific(threads.key, thread);
     thread->hot = &rkc_private_hot;
-    thread->poll = (struct rkc_poll){.loops = thread->poll.loops};
     rkc_private_hot = (struct rkc_hot){
         .open = root, .ring = ring, .head = atomic_load(&ring->head),
         .base = thread->base, .thread = thread};

@@ -40,35 +40,32 @@ struct rkc_hidden {
 /* What `hot.next_region` is in a loop of polls: no region's unit, for the image's header is there. */
 enum { RKC_POLLED = 1 };
 
-/* Where the calling thread is in its call tree. */
+/* Where the calling thread is in its call tree. The first line is what a loop of polls needs. */
 struct rkc_hot {
-    struct rkc_node *open; /* the innermost open node */
-    struct rkc_node *next; /* the child of it that is expected to begin next */
     uint32_t next_region;  /* of `next`, or 0; apart, for it must be there before anything else */
-    struct rkc_ring *ring;
-    uint64_t head;         /* as in the ring */
-    char *base;            /* of the image */
+    uint32_t poll_id;      /* enum rkc_mpi_id: of the loop, while next_region is RKC_POLLED */
+    struct rkc_node *open; /* the innermost open node */
     const char *mpi_frame; /* stack frame of the MPI wrapper the thread is in, or NULL */
-    struct rkc_thread *thread; /* NULL before its first region */
-};
 
-/* A loop of calls of one MPI function that come to nothing; see pmpi/poll.h. It goes on as long as
- * `hot.next_region` is RKC_POLLED, which everything ends that is begun or ended. */
-struct rkc_poll {
-    _Atomic uint32_t armed;  /* 1 + id; 0: look at the gate; other threads may set it to that */
-    uint32_t id;             /* enum rkc_mpi_id */
-    uint64_t loops;          /* that this thread has begun */
-    struct rkc_node *node, *up;
-    struct rkc_polls *block; /* the node's */
-    void (*next)(void);      /* MPI's function */
-    uint64_t begin;
-    struct rkc_hot *hot; /* the thread's */
-    double rate;         /* ns of a tick */
-};
+    /* A loop of calls of one MPI function that come to nothing; see pmpi/poll.h. It goes on as long
+     * as next_region is RKC_POLLED, which everything ends that is begun or ended. */
+    struct rkc_poll {
+        struct rkc_polls *block; /* the node's */
+        struct rkc_node *node, *up;
+        void (*next)(void); /* MPI's function */
+        uint64_t begin;
+    } poll;
+
+    struct rkc_node *next; /* the child of `open` that is expected to begin next */
+    struct rkc_ring *ring;
+    uint64_t head; /* as in the ring */
+    char *base;    /* of the image */
+    struct rkc_thread *thread; /* NULL before its first region */
+} __attribute__((aligned(64)));
 
 struct rkc_thread {
-    struct rkc_poll poll;
     struct rkc_hot *hot; /* its thread's; NULL while it has none */
+    uint64_t loops;      /* of polls that were begun */
     uint32_t next_free;  /* 1 + slot of the next free one */
     char *base;          /* of the image */
     struct rkc_ring *ring;
@@ -99,6 +96,17 @@ struct rkc_gate_page {
 } __attribute__((aligned(RKC_GATE_PAGE)));
 
 extern RKC_API struct rkc_gate_page rkc_private_gate;
+
+/* Of a library that polls: what its loops look at instead of the gate. A page of its own, too. It
+ * says where a thread's rkc_private_hot is, counted from the thread's pointer, which is the same for
+ * all threads: the table that the linker has for that would be one page more. */
+struct rkc_polls_gate {
+    _Atomic intptr_t place; /* 0: shut, or not yet open; look at the gate */
+} __attribute__((aligned(RKC_GATE_PAGE)));
+
+/* From now on shut this one with the gate. It is static; any thread, more than once. 0, or RKC_ENOMEM
+ * where a forked child would find it open. */
+RKC_API int rkc_private_polls_gate(struct rkc_polls_gate *gate);
 
 /* The same, found without a detour; from another library only the former is to be seen. */
 extern __attribute__((visibility("hidden"))) struct rkc_gate_page rkc_gate_here;
