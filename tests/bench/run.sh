@@ -157,6 +157,8 @@ measure_mpi() {
             [ $tool = floor ] && library=$(built "$bench/floor_pmpi.so")
             attempt env BENCH_PRELOAD="$library" $mpirun -n 1 $pin "$bench/life_watch" \
                 "$bench/mpi_bench" -b "$blocks"
+            attempt env BENCH_PRELOAD="$library" OMPI_MCA_mpi_yield_when_idle=1 \
+                $mpirun -n 2 $pin "$bench/life_watch" "$bench/poll_bench" -b "$blocks"
             [ $tool = floor ] || check_file mpi_bench
             keep $tool.
         done
@@ -338,6 +340,7 @@ barrier|Barrier|added|1.5
 allreduce|Allreduce of 8 bytes|added|1.5
 send_recv|Send and Recv of 8 bytes|added|1.5
 requests|8 Isend, 8 Irecv, Waitall|added|3
+poll|Testany, two ranks on a core: a poll of each|info|
 |The same of Fortran, by mpif.h or the module mpi; base: ns the floor adds in C||
 fortran_iprobe|Iprobe|added|2
 fortran_testany|Testany, 8 requests, none done|added|2
