@@ -77,9 +77,13 @@ struct rkc_polls_gate rkc_polls_gate;
 
 static void open_gate(void)
 {
-    if (atomic_load_explicit(&rkc_polls_gate.place, memory_order_relaxed) ||
-        rkc_private_polls_gate(&rkc_polls_gate) != 0)
+    static _Atomic int refused;
+    if (atomic_load_explicit(&rkc_polls_gate.place, memory_order_relaxed) || atomic_load(&refused))
         return;
+    if (rkc_private_polls_gate(&rkc_polls_gate) != 0) {
+        atomic_store(&refused, 1);
+        return;
+    }
 #ifdef RKC_THREAD_POINTER
     intptr_t place = (const char *)&rkc_private_hot - RKC_THREAD_POINTER;
 #else
