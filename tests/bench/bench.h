@@ -11,8 +11,10 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
@@ -54,6 +56,18 @@ static inline double bench_least(const double *values, int n)
         if (values[i] < least)
             least = values[i];
     return least;
+}
+
+/* How many blocks [-b BLOCKS] asks for; 0 where it is wrong, or there is another option. */
+static inline int bench_blocks(int argc, char **argv)
+{
+    int blocks = 101, option;
+    while ((option = getopt(argc, argv, "b:")) != -1) {
+        if (option != 'b')
+            return 0;
+        blocks = atoi(optarg);
+    }
+    return blocks > 0 && blocks <= BENCH_MAX_BLOCKS ? blocks : 0;
 }
 
 /* A field of a file in /proc/self, as in "VmHWM:   1234 kB"; -1 where there is none. */

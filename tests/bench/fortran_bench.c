@@ -152,13 +152,8 @@ static void run_cell(const struct cell *cell, int blocks)
 
 int main(int argc, char **argv)
 {
-    int blocks = 101, option, ranks;
-    while ((option = getopt(argc, argv, "b:")) != -1) {
-        if (option != 'b')
-            return 2;
-        blocks = atoi(optarg);
-    }
-    if (blocks < 1 || blocks > BENCH_MAX_BLOCKS)
+    int blocks = bench_blocks(argc, argv), ranks;
+    if (!blocks)
         return 2;
     MPI_Init(&argc, &argv);
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks);

@@ -12,8 +12,6 @@
 
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 enum { POLLS = 1000, TABLE_BITS = 18 };
 
@@ -46,14 +44,9 @@ static double block_ns(testany *ask, MPI_Request *request)
 int main(int argc, char **argv)
 {
     static double with[BENCH_MAX_BLOCKS], without[BENCH_MAX_BLOCKS];
-    int blocks = 101, option, rank, ranks, message;
+    int blocks = bench_blocks(argc, argv), rank, ranks, message;
     MPI_Request request;
-    while ((option = getopt(argc, argv, "b:")) != -1) {
-        if (option != 'b')
-            return 2;
-        blocks = atoi(optarg);
-    }
-    if (blocks < 1 || blocks > BENCH_MAX_BLOCKS)
+    if (!blocks)
         return 2;
     MPI_Init(&argc, &argv);
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);

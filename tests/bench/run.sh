@@ -157,9 +157,10 @@ measure_mpi() {
             [ $tool = floor ] && library=$(built "$bench/floor_pmpi.so")
             attempt env BENCH_PRELOAD="$library" $mpirun -n 1 $pin "$bench/life_watch" \
                 "$bench/mpi_bench" -b "$blocks"
+            [ $tool = floor ] || check_file mpi_bench
             attempt env BENCH_PRELOAD="$library" OMPI_MCA_mpi_yield_when_idle=1 \
                 $mpirun -n 2 $pin "$bench/life_watch" "$bench/poll_bench" -b "$blocks"
-            [ $tool = floor ] || check_file mpi_bench
+            [ $tool = floor ] || check_file poll_bench
             keep $tool.
         done
     done
